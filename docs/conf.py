@@ -23,7 +23,7 @@ extensions = [
     "links",
     "root_pages",
 ]
-exclude_patterns = ["_build", "_made", "extensions", "learn", "mutants", "fidelity", "results/*/tables"]
+exclude_patterns = ["_build", "_made", "_templates", "extensions", "learn", "mutants", "fidelity", "results/*/tables"]
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 4
 # What a page names that is no page, such as a source file, is offered as a download: the site needs no network.
@@ -42,6 +42,7 @@ python_display_short_literal_types = True
 
 html_theme = "furo"
 html_title = "Daybreak"
+templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False

@@ -85,13 +85,16 @@ def _literal(name: str, definition: Schema, values: list[str]) -> str:
 
 def _class(name: str, definition: Schema, tag: dict[str, str]) -> str:
     options = "".join(f', tag_field="{field}", tag="{value}"' for field, value in tag.items())
+    if any("omitted" in of_field for of_field in definition["properties"].values()):
+        options += ", omit_defaults=True"
     lines = [f"class {name}(Part, frozen=True, kw_only=True{options}):", _doc(definition, 4)]
     for field, of_field in definition["properties"].items():
         if field in tag:
             continue
         python_name = f"{field}_" if keyword.iskeyword(field) else field
         renamed = f' = msgspec.field(name="{field}")' if python_name != field else ""
-        lines += _field(f"    {python_name}: {_type(of_field)}{renamed}", of_field)
+        default = " = None" if "omitted" in of_field else ""
+        lines += _field(f"    {python_name}: {_type(of_field)}{renamed}{default}", of_field)
     return "\n".join(line for line in lines if line)
 
 

@@ -13,12 +13,14 @@ from __future__ import annotations
 import argparse
 import base64
 import hashlib
+import io
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 ROOT = Path(__file__).resolve().parents[1]
 HOME = "daybreak/engines/kernel"
@@ -64,22 +66,39 @@ def added(stripped: Path) -> Iterator[tuple[str, Path]]:
 
 def write(plain: Path, complete: Path, stripped: Path) -> None:
     """Copies a wheel and adds the files, the programs as they are in `stripped`, also to its RECORD."""
-    with ZipFile(plain) as source, ZipFile(complete, "w", ZIP_DEFLATED, compresslevel=9) as target:
+    with ZipFile(plain) as source, ZipFile(complete, "w", ZIP_DEFLATED) as target:
         record = next(name for name in source.namelist() if name.endswith(".dist-info/RECORD"))
-        lines = [line for line in source.read(record).decode().splitlines() if not line.startswith(f"{record},")]
-        for entry in source.infolist():
-            if entry.filename != record:
-                target.writestr(entry, source.read(entry), ZIP_DEFLATED)
-        for name, file in added(stripped):
-            content = file.read_bytes()
-            entry = ZipInfo(name, _TIME)
-            entry.external_attr = (0o100755 if name.endswith(GUEST) else 0o100644) << 16
-            target.writestr(entry, content, ZIP_DEFLATED)
+        lines = []
+        ours = ((of(name), file.read_bytes()) for name, file in added(stripped))
+        for entry, content in chain(contents(source, record), ours):
+            target.writestr(entry, content, ZIP_DEFLATED, 9)
             digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-            lines.append(f"{name},sha256={digest},{len(content)}")
-        entry = ZipInfo(record, _TIME)
-        entry.external_attr = 0o100644 << 16
-        target.writestr(entry, "\n".join([*lines, f"{record},,", ""]), ZIP_DEFLATED)
+            lines.append(f"{entry.filename},sha256={digest},{len(content)}")
+        target.writestr(of(record), "\n".join([*lines, f"{record},,", ""]), ZIP_DEFLATED, 9)
+
+
+def contents(source: ZipFile, record: str) -> Iterator[tuple[ZipInfo, bytes]]:
+    """What maturin has put into the wheel, but its RECORD."""
+    for entry in source.infolist():
+        if entry.filename != record:
+            content = source.read(entry)
+            yield entry, stored(content) if entry.filename.endswith(".skops") else content
+
+
+def stored(archive: bytes) -> bytes:
+    """The same archive without compression: many small files are compressed better together, by the wheel."""
+    plain = io.BytesIO()
+    with ZipFile(io.BytesIO(archive)) as source, ZipFile(plain, "w", ZIP_STORED) as target:
+        for entry in source.infolist():
+            target.writestr(entry, source.read(entry), ZIP_STORED)
+    return plain.getvalue()
+
+
+def of(name: str) -> ZipInfo:
+    """The entry of a file that is added."""
+    entry = ZipInfo(name, _TIME)
+    entry.external_attr = (0o100755 if name.endswith(GUEST) else 0o100644) << 16
+    return entry
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from sphinx.errors import ExtensionError
 NEEDED = {("script", "src"), ("img", "src"), ("link", "href"), ("source", "src"), ("iframe", "src"), ("object", "data")}
 """What a browser loads to show a page."""
 
-MADE = ("search.html", "genindex.html", "py-modindex.html")
-"""Pages that Sphinx makes, whose headings are written by a script or are letters."""
+MADE = ("genindex.html", "py-modindex.html")
+"""Pages that Sphinx makes, whose headings are letters."""
 
 
 class Page(HTMLParser):
@@ -32,7 +32,9 @@ class Page(HTMLParser):
         given = dict(attrs)
         self.anchors |= {value for key in ("id", "name") if (value := given.get(key))}
         self.links += [(tag, key, value) for key in ("href", "src", "data") if (value := given.get(key))]
-        if tag == "img" and not given.get("alt") and "sidebar-logo" not in (given.get("class") or ""):
+        words = given.get("alt") or ""
+        # Where a notebook gives none, it is the name of the file.
+        if tag == "img" and words in ("", given.get("src")) and "sidebar-logo" not in (given.get("class") or ""):
             self.wrong.append(f"the image {given.get('src')} has no words in its place")
         if tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
             self.headings.append(int(tag[1]))

@@ -62,6 +62,23 @@ class Interrupted(DaybreakError):
         self.finished = finished
 
 
+_MAX_VALUE = 60
+# Python converts no longer numbers to text.
+_MAX_BITS = 1000
+
+
+def shown(value: object) -> str:
+    """A value that a user has given, as a scenario file has it."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "{...}" if value else "{}"
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        return "a number of hundreds of digits"
+    text = f'"{value}"' if isinstance(value, str) else str(value)
+    return text if len(text) <= _MAX_VALUE else text[: _MAX_VALUE - 3] + "..."
+
+
 def whole(name: str, value: object, least: int, most: int | None = None) -> int:
     """A whole number that a caller has given. Raises ScenarioError."""
     try:
@@ -71,7 +88,7 @@ def whole(name: str, value: object, least: int, most: int | None = None) -> int:
     if number is None or number < least or (most is not None and number > most):
         upto = "2^64 - 1" if most == 2**64 - 1 else most
         bound = f"of at least {least}" if most is None else f"from {least} to {upto}"
-        raise ScenarioError(f"{name} = {value!r}: expected a whole number {bound}", name)
+        raise ScenarioError(f"{name} = {shown(value)}: expected a whole number {bound}", name)
     return number
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import time
 
 import pytest
 from cli.program import PROGRAM, daybreak, one_sentence
@@ -96,6 +97,24 @@ def test_progress_is_lines_where_there_is_no_terminal(monkeypatch, capsys):
     assert capsys.readouterr().err == (
         "building the kernel: unpacking (0 s)\nbuilding the kernel: compiling, 3 of 90 (0 s)\n"
     )
+
+
+def test_a_task_that_reports_rarely_is_shown_all_the_same(monkeypatch, capsys):
+    monkeypatch.setattr(terminal, "_FIRST_LINE_AFTER_S", 0.0)
+    monkeypatch.setattr(terminal, "_BEAT_EVERY_S", 0.01)
+    monkeypatch.setattr(terminal, "_LINE_EVERY_S", 3600.0)
+    with terminal.progress_bar("drawing"):
+        time.sleep(0.3)
+    assert capsys.readouterr().err == "drawing: 0% (0 s)\n"
+
+
+def test_the_time_until_something_is_done_is_none_of_the_pace(monkeypatch, capsys):
+    clock = [100.0]
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: clock[0])
+    with terminal.progress_bar("one run") as report:
+        for clock[0], done in ((100.0, 0.0), (101.0, 0.0), (121.0, 0.0), (142.0, 0.25)):
+            report(done, 1)
+    assert capsys.readouterr().err.splitlines() == ["one run: 0% (21 s)", "one run: 25%, 63 s left (42 s)"]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_scenario(scenario):

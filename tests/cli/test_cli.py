@@ -241,6 +241,7 @@ def test_a_bad_scenario_is_one_sentence(tmp_path, case, command):
         (("reproduce", "etalon", "--sensitivity", "--seeds", "1", "--inference", "x"), 2, 'inference: "x" is not one'),
         (("bench", "S9"), 2, 'benchmark "S9" is not known; known are S1'),
         (("compare", ONE_FLOW, ONE_FLOW, "--kernel", "6.1"), 2, 'kernel: "6.1" is for engine kernel'),
+        (("compare", ONE_FLOW, ONE_FLOW, "--runs", "99999999999999"), 2, '--runs = "99999999999999": expected at most'),
         (("explain", ONE_FLOW, "--seed", "-1"), 2, "seed = -1: expected a whole number"),
         (("learn", "planets"), 2, 'data "planets": expected one of networks'),
         (("agree", "--hz", "250"), 2, "--hz 250: expected --segments or --receivers"),

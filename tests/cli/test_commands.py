@@ -16,6 +16,13 @@ def test_a_summary_is_the_first_paragraph_of_its_command(name):
     assert " ".join(loaded(name, module).help.split("\n\n")[0].split()) == summary
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_paragraph_of_the_help_has_no_line_breaks_of_its_own(name):
+    command = loaded(name, COMMANDS[name][0])
+    for one in (command, *getattr(command, "commands", {}).values()):
+        assert "\n" not in (one.help or "").replace("\n\n", " ")
+
+
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_help_and_version_import_nothing_slow(option):
     program = (

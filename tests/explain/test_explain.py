@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 from ready_files import SIMULATED_FILES
 
 import daybreak
+from daybreak.engines import lowered
 from daybreak.errors import OutputError, ScenarioError
 from daybreak.explain import explain
 from daybreak.metrics.explanation import COLUMNS, PARTS
+from daybreak.plan.types import Bulk
 
 
 def parts(found, flow=0):
@@ -32,13 +34,16 @@ def test_the_parts_of_every_ready_scenario_add_up(path):
         with pytest.raises(ScenarioError, match="only the paths that timelines change"):
             explain(scenario)
         return
-    if any(flow.application for flow in (*scenario.flows, *scenario.arrivals)):
-        with pytest.raises(ScenarioError, match="only bulk transfers"):
+    if all(flow.application for flow in (*scenario.flows, *scenario.arrivals)):
+        with pytest.raises(ScenarioError, match="none of them is a bulk transfer"):
             explain(scenario)
         return
     found = explain(scenario)
     check_sums(found)
-    assert found.flows.height + found.unfinished == found.run.flows.height
+    others = [note for note in found.notes if "no bulk transfer" in note]
+    assert bool(others) == any(flow.application for flow in (*scenario.flows, *scenario.arrivals))
+    bulk = [flow for flow in lowered(scenario, 1, "simulated").content.flows if isinstance(flow.application, Bulk)]
+    assert found.flows.height + found.unfinished == len(bulk)
 
 
 @settings(max_examples=40, deadline=None)
@@ -159,6 +164,40 @@ def test_a_reordering_that_looks_like_a_loss_is_spurious_recovery():
     of = parts(found)
     assert flow["fast_recoveries"] > 0
     assert of["spurious_recovery"] > 0 and of["fast_recovery"] == of["timeout"] == of["night_loss"] == 0
+
+
+MIXED = {
+    "name": "mixed", "duration": "2 s",
+    "topology": {"kind": "dumbbell", "pairs": 4, "rate": "1 Gbit/s", "delay": "20 us", "queue": "20 packets"},
+    "flows": [
+        {"name": "bulk", "from": "senders[0:3]", "to": "receiver-0", "size": "300 kB", "count": 10},
+        {"name": "late", "from": "sender-1", "to": "receiver-1", "size": "100 kB", "start": "1 ms"},
+        {
+            "name": "asks", "from": "sender-3", "to": "receiver-3",
+            "application": {"kind": "request_response", "request": "300 B", "response": "20 kB", "exchanges": 3},
+        },
+    ],
+}  # fmt: skip
+
+
+def test_flows_that_are_no_bulk_transfers_are_named_and_the_others_explained():
+    found = explain(daybreak.Scenario.parse(MIXED))
+    check_sums(found)
+    assert found.flows.height == 31 and "asks" not in found.flows["group"].to_list()
+    assert found.notes == ("left out: asks, which is no bulk transfer",)
+
+
+def test_of_many_flows_some_of_each_group_are_explained_as_they_are_among_all():
+    scenario = daybreak.Scenario.parse(MIXED)
+    everything, some = explain(scenario), explain(scenario, most_flows=6)
+    assert some.flows["group"].to_list() == ["bulk"] * 5 + ["late"]
+    assert some.flows.equals(everything.flows.filter(everything.flows["flow"].is_in(some.flows["flow"].to_list())))
+    assert some.notes[0].startswith("6 of 31 flows are explained, evenly spaced")
+    # Nothing is recorded of the others, so that the memory does not grow with them.
+    explained = set(some.flows["flow"])
+    assert set(some.run.window["flow"]) == explained and set(some.run.drops["flow"]) <= explained
+    assert set(some.run.bins["id"]) == explained
+    assert some.run.flows.equals(everything.run.flows)
 
 
 def test_a_kept_run_is_explained_as_it_was(migration, tmp_path):

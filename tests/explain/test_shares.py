@@ -6,6 +6,7 @@ Its links have 10 Gbit/s. A path has three of them and 20 us each way, and a ful
 
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from daybreak.engines import lowered
 from daybreak.explain import explain
@@ -30,7 +31,7 @@ def courses(plan, lives, steps=()):
     schema = {"time_ns": pl.UInt64, "timeline": pl.UInt32, "step": pl.UInt32}
     circuits = pl.DataFrame([(round(time * MS), 0, step) for time, step in steps], schema=schema, orient="row")
     found = {}
-    for flow, *row in shares(plan, flows, circuits).iter_rows():
+    for flow, *row in shares(plan, flows, circuits, range(len(lives))).iter_rows():
         start, end, share, fills = row[0] / MS, row[1] / MS, row[2] / GBPS, row[3]
         mine = found.setdefault(flow, [])
         if mine and mine[-1][1:] == (start, share, fills):
@@ -128,5 +129,25 @@ def test_every_data_packet_that_arrives_crosses_a_tap_once():
     dumbbell = {"kind": "dumbbell", "pairs": 2, "rate": "1 Gbit/s", "delay": "20 us", "queue": "50 packets"}
     scenario = Scenario.parse({"name": "taps", "duration": "1 s", "topology": dumbbell, "flows": [there, back]})
     plan = lowered(scenario, 1, "simulated").content
-    ends = {link.name: link.to for link in plan.links}
-    assert {ends[name] for name in taps(plan)} == {flow.dst for flow in plan.flows} and len(taps(plan)) == 2
+    assert [plan.links[link].to for link in taps(plan, [0, 1])] == sorted(flow.dst for flow in plan.flows)
+    assert [plan.links[link].to for link in taps(plan, [1])] == [plan.flows[1].dst]
+
+
+def test_flows_that_are_not_chosen_take_their_share_and_have_no_row(moved):
+    plan = content(moved)
+    flows = pl.DataFrame(
+        {"flow": [0, 1], "start_ns": [0, 5 * MS], "end_ns": [9 * MS, 8 * MS]},
+        schema={"flow": pl.UInt32, "start_ns": pl.UInt64, "end_ns": pl.UInt64},
+    )
+    both_on_green = plan_on_one_path(plan)
+    circuits = pl.DataFrame(schema={"time_ns": pl.UInt64, "timeline": pl.UInt32, "step": pl.UInt32})
+    found = shares(both_on_green, flows, circuits, [0])
+    assert found.select("flow", "start_ns", "end_ns", "share_bps").rows() == [
+        (0, 0, 5 * MS, 10 * GBPS), (0, 5 * MS, 8 * MS, 5 * GBPS), (0, 8 * MS, 9 * MS, 10 * GBPS),
+    ]  # fmt: skip
+
+
+def plan_on_one_path(plan):
+    """The same with both flows on the path of the first."""
+    first, second = plan.flows
+    return replace(plan, flows=[first, replace(second, data_path=first.data_path)])

@@ -10,6 +10,8 @@ import pytest
 from ready_files import ROOT, SCENARIO_FILES
 from real_kernel import with_kernel
 
+from daybreak.cli.commands import COMMANDS
+
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
@@ -76,3 +78,36 @@ def test_the_wheel_runs_real_linux(installed, tmp_path):
     assert done.returncode == 0, done.stderr
     (flow,) = json.loads(done.stdout)["runs"][0]["flows"]
     assert flow["delivered_bytes"] == 1_000_000
+
+
+SMALL = ("--set", "flows.0.size=1 MB")
+
+
+def test_every_command_of_the_wheel_runs(installed, tmp_path):
+    """One of each, in a folder that has nothing of the working copy but a scenario."""
+    scenario = tmp_path / "one.toml"
+    scenario.write_text(SCENARIO_FILES[0].read_text(encoding="utf-8"), encoding="utf-8")
+    moved = tmp_path / "moved.toml"
+    moved.write_text((ROOT / "scenarios" / "17-prolongation.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "grid.toml").write_text(
+        'scenario = "one.toml"\nseeds = 1\naxes = { "flows.0.size" = ["1 MB", "2 MB"] }\n', encoding="utf-8"
+    )
+    calls = [
+        ("run", scenario, *SMALL, "-o", "run"), ("plot", "run", "-o", "run.svg"), ("report", "run", "-o", "run.html"),
+        ("export", "run", "-o", "run.json"), ("sweep", "grid.toml", "-o", "swept", "--workers", 1),
+        ("plot", "swept", "-o", "swept.svg"), ("compare", scenario, "one.toml", "--runs", 1, "--workers", 1),
+        ("explain", scenario), ("predict", moved, "--runs", 2, "--workers", 1),
+        ("tune", moved, "--verify", 1, "--seeds", 2, "--workers", 1), ("validate", scenario), ("list", "variants"),
+        ("schema",), ("reproduce", "space-switch", "--help"), ("reproduce", "no-such-study"), ("agree", "--help"),
+        ("learn", "--help"), ("bench", "S1"), ("help", "tables"), ("kernel", "list"),
+    ]  # fmt: skip
+    assert {str(call[0]) for call in calls} == set(COMMANDS)
+    for call in calls:
+        done = run(installed, *call, cwd=tmp_path)
+        expected = 2 if "no-such-study" in call else 0
+        assert done.returncode == expected, (call, done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr
+    for study in ("migration", "etalon", "lightpath", "space-switch"):
+        code = f"from daybreak.studies.registry import study; assert study({study!r}).experiments"
+        done = run(installed.with_name("python"), "-c", code, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr

@@ -102,6 +102,13 @@ def test_retransmissions_and_drops_are_all_there(moved):
     assert counted["Resent"] == pytest.approx(run.flows["retransmits"].sum(), abs=3)
 
 
+def test_the_axis_of_a_single_run_ends_where_its_values_do(one_flow):
+    slow = one_flow.with_({"flows.0.stack": "slow", "stacks": {"slow": {"tcp_wmem": [4096, 16384, 65536]}}})
+    (axes,) = plots.draw([daybreak.run(slow)], what=["throughput"]).figure.axes
+    highest = max(value for line in axes.get_lines() for value in line.get_ydata())
+    assert highest < 8 and axes.get_ylim()[1] == pytest.approx(1.08 * highest)
+
+
 def filled(**more):
     """A flow whose window has a hole that is filled after a while: what was behind it is delivered at once."""
     document = {

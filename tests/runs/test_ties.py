@@ -123,6 +123,14 @@ def test_a_link_whose_rate_falls_below_what_comes_is_slow():
     assert said(falling).startswith('queue "bottleneck": 2 flows')
 
 
+def test_draws_of_starts_are_advised_only_where_flows_start_together():
+    together, drawn = dumbbell(3), dumbbell(3)
+    for flow in drawn["flows"]:
+        flow["start"] = {"uniform": ["0 s", "5 ms"]}
+    assert "some jitter, or draw when flows start, and compare several seeds" in said(together)
+    assert said(drawn).endswith("give hosts' links some jitter and compare several seeds")
+
+
 def test_validate_says_it_and_succeeds():
     scenario = ROOT / "scenarios" / "12-on-demand.toml"
     done = program("validate", scenario)

@@ -73,3 +73,23 @@ def test_every_queue_takes_every_discipline(kind, discipline):
     run = daybreak.run(one)
     assert run.flows["end_ns"].null_count() == 0
     assert run.flows["delivered_bytes"].to_list() == [3_000_000, 3_000_000]
+
+
+@pytest.mark.parametrize("kind", TOPOLOGIES)
+def test_the_hosts_links_of_every_topology_take_jitter(kind):
+    parsed = Scenario.parse(
+        {
+            "name": "jitter", "duration": "1 s", "topology": {"kind": kind, **TOPOLOGIES[kind], "jitter": "3 us"},
+            "flows": [{"from": ENDS[kind][0], "to": ENDS[kind][1], "size": "1 kB"} | (
+                {"via": VIA[kind]} if kind in VIA else {}
+            )],
+        }
+    )  # fmt: skip
+    content = lower(parsed, 1).content
+    from_hosts = [link.jitter_ps for link in content.links if content.nodes[link.from_].kind == "host"]
+    between = [
+        link.jitter_ps
+        for link in content.links
+        if {content.nodes[end].kind for end in (link.from_, link.to)} == {"switch"}
+    ]
+    assert set(from_hosts) == {3_000_000} and set(between) == {0}

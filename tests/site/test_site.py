@@ -102,6 +102,7 @@ def page(body):
         ('<script src="https://example.org/x.js"></script>', "a.html: https://example.org/x.js would be loaded"),
         ('<link rel="stylesheet" href="//example.org/x.css">', "a.html: //example.org/x.css would be loaded"),
         ('<img src="b.html">', "a.html: the image b.html has no words"),
+        ('<img src="b.html" alt="b.html">', "a.html: the image b.html has no words"),
         ("<h3>Too deep</h3>", "a.html: its headings are of the levels [1, 3]"),
     ],
 )

@@ -90,7 +90,7 @@ def test_a_comparison_pairs_the_runs_of_each_seed(one_flow, tmp_path):
         (lambda one: daybreak.run_many([one], workers=1.5), "workers = 1.5: expected a whole number of at least 1"),
         (lambda one: daybreak.run(one, seed="1"), "seed = '1': expected a whole number from 0 to 2^64 - 1"),
         (lambda one: daybreak.run(one, seed=-1), "seed = -1: expected a whole number from 0 to 2^64 - 1"),
-        (lambda one: daybreak.run(one, seed=True), "seed = True: expected a whole number"),
+        (lambda one: daybreak.run(one, seed=True), "seed = true: expected a whole number"),
         (lambda one: daybreak.sweep(daybreak.vary(one, {}), "x", width=2), "width = 2: expected a part of the mean"),
         (lambda one: daybreak.sweep(daybreak.vary(one, {}), "x", max_runs=0), "max_runs = 0: expected a whole number"),
     ],

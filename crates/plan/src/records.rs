@@ -37,4 +37,8 @@ pub struct Records {
     pub capture_links: Vec<u32>,
     /// Bytes of each packet that are kept in the capture, headers included.
     pub capture_snaplen: u32,
+    /// The flows that taps, bins of payload, window samples and lost packets are about; null for all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("omitted" = true)))]
+    pub flows: Option<Vec<u32>>,
 }

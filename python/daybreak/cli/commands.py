@@ -86,4 +86,13 @@ def loaded(name: str, module: str) -> Any:
     import_module(f"{__package__}.{module}").add_to(app)
     command = get_command(app)
     command.name = name
+    _flow(command)
     return command
+
+
+def _flow(command: Any) -> None:
+    """Makes each paragraph of the help one line, which the terminal breaks at its own width."""
+    if command.help:
+        command.help = "\n\n".join(" ".join(part.split()) for part in command.help.split("\n\n"))
+    for one in getattr(command, "commands", {}).values():
+        _flow(one)

@@ -16,7 +16,8 @@ from .terminal import Json, print_json, progress_bar, say
 from .usage import engine_of, refuse
 
 _LABELS = {
-    "fct_s": "mean FCT", "fct_p99_s": "p99 FCT", "slowdown": "slowdown", "retransmits": "resent a flow",
+    "fct_s": "mean FCT", "fct_p99_s": "p99 FCT", "slowdown": "slowdown",
+    "goodput_gbps": "goodput [Gbit/s]", "retransmits": "resent a flow",
     "rtos": "timeouts a flow",
 }  # fmt: skip
 _LONGEST = 24
@@ -35,7 +36,8 @@ def compare(
         typer.Argument(help="Scenario files or folders of runs; the first is the baseline.", metavar="A B..."),
     ],
     runs: Annotated[
-        int | None, typer.Option(help="Number of seeds of a scenario file: 1, 2, 3 ...; by default 10.", min=1)
+        int | None,
+        typer.Option(help="Number of seeds of a scenario file: 1, 2, 3 ...; by default 10.", min=1, max=100_000),
     ] = None,
     engine: Annotated[
         str | None, typer.Option(help="An engine of 'daybreak list engines', for scenario files; simulated.")
@@ -88,7 +90,8 @@ def compare(
     for one in dict.fromkeys(runners):
         if engines.kind(one) == "kernel" and not all(place.is_dir() for place in places):
             say(f"{one}: {engines.program(one)}")
-    for remark in _remarks([row for _, table in tables for row in table.iter_rows(named=True)]):
+    remarks = _remarks([row for _, table in tables for row in table.iter_rows(named=True)])
+    for remark in [*remarks, *_few_flows([flows for _, flows in found])]:
         say(remark)
     groups = [set(flows["group"].unique()) for _, flows in found]
     missing = set[str]().union(*groups) - {group for _, table in tables for group in table["group"]}
@@ -122,9 +125,9 @@ def _runners(places: Sequence[Path], options: Mapping[str, Any]) -> list[str]:
 def _flows(place: Path, engine: str, runs: int, workers: int | None, progress: Any) -> tuple[str, Any]:
     """The name of a scenario, and the flows of its runs."""
     from daybreak.engines import run_many
-    from daybreak.metrics import confidence
     from daybreak.runs import read_all
     from daybreak.scenario import load
+    from daybreak.sweeps.comparison import flows_of
 
     if place.is_dir():
         kept = read_all(place)
@@ -135,7 +138,7 @@ def _flows(place: Path, engine: str, runs: int, workers: int | None, progress: A
         scenario = load(place)
         jobs = [(scenario, seed) for seed in range(1, runs + 1)]
         kept = run_many(jobs, engine=engine, workers=workers, progress=progress)
-    return str(kept[0].manifest["name"]), confidence.stack((run.seed, run.flows) for run in kept)
+    return str(kept[0].manifest["name"]), flows_of(kept)
 
 
 def _names(names: Sequence[str], places: Sequence[Path]) -> list[str]:
@@ -188,6 +191,16 @@ def _remarks(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         ),
     }
     return [remark for remark, is_there in remarks.items() if is_there]
+
+
+def _few_flows(tables: Sequence[Any]) -> list[str]:
+    """A sentence about percentiles that are only the greatest value of a run's flows, if there are any."""
+    from daybreak.metrics import measures
+
+    limited = [flows.filter(flows["bytes"].is_not_null()) for flows in tables]
+    counts = [count for flows in limited for count in flows.group_by("run", "group").len()["len"]]
+    few = measures.few_flows(counts, [99])
+    return [few] if few else []
 
 
 def _difference(row: dict[str, Any], scale: float) -> str:

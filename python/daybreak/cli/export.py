@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .terminal import Json, print_json, say
+from .terminal import Json, print_json, progress_bar, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -41,7 +41,8 @@ def export(
 
     ending = exports.FORMATS.get(kind, "")
     place = out or Path(f"{os.path.basename(os.path.realpath(run))}{ending}")
-    count = exports.write(read(run), place, kind, flows=flows, force=force)
+    with progress_bar("exporting", shown=not as_json):
+        count = exports.write(read(run), place, kind, flows=flows, force=force)
     if as_json:
         print_json({"out": str(place), "format": kind, "flows": count})
     else:

@@ -8,7 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from .terminal import Json, print_json, say
+from .terminal import Json, print_json, progress_bar, say
+
+_DRAWN = 0.9
+"""The part of the time until the figure is written, about."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -115,12 +118,14 @@ def plot(
         "phase": phase,
     }  # fmt: skip
     of_sweep = {"x": x, "y": y, "colour": colour, "only": only}
-    figure, notes = (
-        _of_sweep(runs, over_time, of_sweep, facet)
-        if any(map(_is_sweep, runs))
-        else _of_runs(runs, over_time, of_sweep, facet)
-    )
-    plots.write(figure, place, force=force)
+    with progress_bar("drawing", shown=not as_json) as progress:
+        figure, notes = (
+            _of_sweep(runs, over_time, of_sweep, facet)
+            if any(map(_is_sweep, runs))
+            else _of_runs(runs, over_time, of_sweep, facet)
+        )
+        progress(_DRAWN, 1)
+        plots.write(figure, place, force=force)
     if letters := unknown_letters(figure):
         notes.append(f"no font that is installed has {letters}: boxes stand in their place")
     if as_json:
@@ -172,6 +177,8 @@ def _of_sweep(
         name, sign, value = text.partition("=")
         if not sign:
             raise UsageError(f'--only "{text}": expected AXIS=VALUE')
+        if name.strip() in chosen:
+            raise UsageError(f'--only "{text}": {name.strip()} is given twice, and a figure is of one value')
         chosen[name.strip()] = value.strip()
     drawn = sweeps.draw(read_results(folders[0]), facet=facet, only=chosen, **options)
     return drawn.figure, list(drawn.notes)

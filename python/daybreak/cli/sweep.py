@@ -109,6 +109,8 @@ def _summarise(place: Path) -> None:
     results = read_results(place)
     headings, cells, labels = tables.columns(results, _ROWS)
     print_table(headings, cells, numeric=headings[labels:])
+    if few := tables.few_flows(results):
+        say(few)
     more = tables.rows(results) - _ROWS
     if more > 0:
         say(f"... and {more} more rows: daybreak report {place} shows all, daybreak plot {place} draws them")

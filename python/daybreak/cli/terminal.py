@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ _BAR_AFTER_S = 1.0
 # Without a terminal, progress lines at growing intervals; none for short tasks.
 _FIRST_LINE_AFTER_S = 2.0
 _LINE_AFTER_S, _LINE_EVERY_S = 2.0, 30.0
+_BEAT_EVERY_S = 0.25
 
 # Output that is not a terminal has no width to wrap at.
 _is_terminal = sys.stdout is not None and sys.stdout.isatty()
@@ -94,7 +96,8 @@ def progress_bar(title: str, shown: bool = True, stages: bool = False) -> Iterat
     if not shown:
         yield lambda *_: None
     elif not errors().is_terminal:
-        yield _lines(plain(title), stages)
+        with _lines(plain(title), stages) as report:
+            yield report
     else:
         with _bar(plain(title)) as report:
             yield report
@@ -117,47 +120,89 @@ def _bar(title: str) -> Iterator[Update]:
     )  # fmt: skip
     bar = Progress(*columns, console=errors(), transient=True)
     task = bar.add_task(title, total=None, words="")
-    start, started = time.monotonic(), False
-
+    start, started, lock = time.monotonic(), False, threading.Lock()
     pace = _Pace(start)
 
-    def report(done: float, total: float | None, words: str = "") -> None:
+    def show() -> None:
         nonlocal started
-        if not started and time.monotonic() - start > _BAR_AFTER_S:
-            bar.start()
-            started = True
+        with lock:
+            if not started and time.monotonic() - start > _BAR_AFTER_S:
+                bar.start()
+                started = True
+
+    def report(done: float, total: float | None, words: str = "") -> None:
+        show()
         said = ", ".join(part for part in (_count(done, total), pace.rate(done, total), plain(words)) if part)
         bar.update(task, completed=done, total=total, words=said)
 
+    beat = _Beat(show)
     try:
         yield report
     finally:
+        beat.stop()
         bar.stop()
 
 
-def _lines(title: str, stages: bool) -> Update:
-    start, said, stage = time.monotonic(), "", ""
+@contextmanager
+def _lines(title: str, stages: bool) -> Iterator[Update]:
+    start, said, stage, lock = time.monotonic(), "", "", threading.Lock()
+    last: tuple[float, float | None, str] = (0.0, 1, "")
     due = start + _FIRST_LINE_AFTER_S
     pace = _Pace(start)
 
     def report(done: float, total: float | None, words: str = "") -> None:
+        nonlocal last
+        with lock:
+            last = (done, total, words)
+            show(done, total, words)
+
+    def again() -> None:
+        # A line that has been printed is printed again only after a while, so that a log stays short.
+        with lock:
+            if not said or time.monotonic() > due + _LINE_EVERY_S:
+                show(*last, is_again=True)
+
+    def show(done: float, total: float | None, words: str, is_again: bool = False) -> None:
         nonlocal said, stage, due
         now = time.monotonic()
         is_new_stage = stages and words != stage
         counted = (_count(done, total), pace.rate(done, total), pace.left(done, total)) if total or not stages else ()
         parts = (plain(words), *counted) if stages else (*counted, plain(words))
         line = ", ".join(part for part in parts if part)
-        if not is_new_stage and (now < due or line == said):
+        if not is_new_stage and (now < due or (line == said and not is_again)):
             return
         # Frequent at the start, rare enough for a log.
         said, stage, due = line, words, now + min(_LINE_EVERY_S, max(_LINE_AFTER_S, now - start))
         print(f"{title}: {line} ({_duration(now - start)})", file=sys.stderr, flush=True)
 
-    return report
+    beat = _Beat(again)
+    try:
+        yield report
+    finally:
+        beat.stop()
+
+
+class _Beat:
+    """Calls a function again and again while a task that reports rarely goes on."""
+
+    def __init__(self, call: Callable[[], object]):
+        self._call, self._over = call, threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """No call begins after this."""
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._over.wait(_BEAT_EVERY_S):
+            self._call()
 
 
 class _Pace:
-    """The pace of a task from its first report on: what was done before does not count."""
+    """The pace of a task from its first report on: what was done before does not count, nor, of a single item, the time
+    until something is done, such as that of making its plan."""
 
     def __init__(self, start: float):
         self._start, self._first = start, 0.0
@@ -165,17 +210,17 @@ class _Pace:
 
     def rate(self, done: float, total: float | None) -> str:
         """Text such as "10.4/s"; empty for a single item, or before the start."""
-        speed = self._speed(done)
+        speed = self._speed(done, total)
         return f"{speed:.3g}/s" if speed and (total is None or total > 1) else ""
 
     def left(self, done: float, total: float | None) -> str:
         """The remaining time at this pace."""
-        speed = self._speed(done)
+        speed = self._speed(done, total)
         return f"{_duration((total - done) / speed)} left" if speed and total and total > done else ""
 
-    def _speed(self, done: float) -> float:
+    def _speed(self, done: float, total: float | None) -> float:
         now = time.monotonic()
-        if self._is_new:
+        if self._is_new or (total == 1 and done <= self._first):
             self._start, self._first, self._is_new = now, done, False
         passed = now - self._start
         return (done - self._first) / passed if passed > 0.1 and done > self._first else 0.0

@@ -11,7 +11,7 @@ from daybreak.runs.ties import ties
 from daybreak.runs.warnings import warnings_of
 
 from .scenario import Changes, File, Kernel, scenario_of
-from .terminal import Json, print_json, say
+from .terminal import Json, print_json, progress_bar, say
 from .usage import engine_of
 
 
@@ -34,8 +34,9 @@ def validate(
     """
     engine = engine_of(engine, kernel)
     model = scenario_of(scenario, changes)
-    plan = engines.lowered(model, 1, engine)
-    engines.check(plan, engine)
+    with progress_bar("validating", shown=not as_json):
+        plan = engines.lowered(model, 1, engine)
+        engines.check(plan, engine)
     counts = {
         kind: len(getattr(plan.content, kind)) for kind in ("nodes", "links", "flows", "timelines", "controllers")
     }

@@ -8,8 +8,7 @@ that may serve a queue the path takes the fastest whose gate is open.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import Any, assert_never
 
 import polars as pl
@@ -19,11 +18,12 @@ from daybreak.plan import types as plan
 SCHEMA = {"flow": pl.UInt32, "start_ns": pl.Int64, "end_ns": pl.Int64, "share_bps": pl.Int64, "fills_bytes": pl.Int64}
 
 
-def shares(content: plan.Plan, flows: pl.DataFrame, circuits: pl.DataFrame) -> pl.DataFrame:
-    """One row per interval of a flow's life in which nothing changes.
+def shares(content: plan.Plan, flows: pl.DataFrame, circuits: pl.DataFrame, chosen: Iterable[int]) -> pl.DataFrame:
+    """One row per interval of a chosen flow's life in which its share stays the same.
 
     Columns ``flow``, ``start_ns``, ``end_ns``, ``share_bps`` (bits on the wire; 0 without a path) and ``fills_bytes``,
-    the bandwidth-delay product: the share times the base round-trip time. Flows that did not end have no rows.
+    the bandwidth-delay product: the share times the base round-trip time. ``flows`` are all flows of the run. Flows
+    that did not end have no rows.
     """
     lives = {
         flow: (start, end)
@@ -31,7 +31,7 @@ def shares(content: plan.Plan, flows: pl.DataFrame, circuits: pl.DataFrame) -> p
         if end is not None
     }
     others_start = {flow: start for flow, start in flows.select("flow", "start_ns").iter_rows() if flow not in lives}
-    network = _Network(content)
+    network, wanted = _Network(content), set(chosen) & lives.keys()
     events: list[tuple[int, int, Any]] = []
     for flow, (start, end) in lives.items():
         events += [(start, 1, flow), (end, 0, flow)]
@@ -42,36 +42,49 @@ def shares(content: plan.Plan, flows: pl.DataFrame, circuits: pl.DataFrame) -> p
     ]
     events.sort(key=lambda event: event[:2])
     rows: list[tuple[int, int, int, int, int]] = []
+    current: dict[int, tuple[int, int, int]] = {}
+    """Since when each chosen flow that is running has which share, and what fills it."""
+
+    def close(flow: int, time: int) -> None:
+        since, share, fills = current.pop(flow)
+        if time > since:
+            rows.append((flow, since, time, share, fills))
+
     for at, (time, kind, what) in enumerate(events):
         match kind:
             case 0:
-                network.running.discard(what)
+                network.end(what)
+                if what in current:
+                    close(what, time)
             case 1:
-                network.running.add(what)
+                network.start(what)
+                if what in wanted:
+                    current[what] = (time, -1, -1)
             case _:
                 timeline, step = what
-                for action in content.timelines[timeline].steps[step].actions:
-                    network.apply(action)
-        until = events[at + 1][0] if at + 1 < len(events) else time
-        if until > time:
-            rows += [
-                (flow, time, until, share, fills) for flow, share, fills in network.now() if flow in lives
-            ]  # fmt: skip
+                network.apply(content.timelines[timeline].steps[step].actions)
+        if at + 1 < len(events) and events[at + 1][0] > time:
+            for flow in sorted(current):
+                share, fills = network.share(flow)
+                if current[flow][1:] != (share, fills):
+                    close(flow, time)
+                    current[flow] = (time, share, fills)
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-def taps(content: plan.Plan) -> list[str]:
-    """The links into the receiving hosts: each data packet that arrives crosses one of them."""
-    receivers = {flow.dst for flow in content.flows}
-    return [link.name for link in content.links if link.to in receivers]
+def taps(content: plan.Plan, flows: Iterable[int]) -> list[int]:
+    """The links into the receivers of these flows: each data packet that arrives crosses one of them."""
+    receivers = {content.flows[flow].dst for flow in flows}
+    return [number for number, link in enumerate(content.links) if link.to in receivers]
 
 
 def round_trip_ps(content: plan.Plan, packets: int) -> int:
     """The longest base RTT of a flow when the run starts, plus the time of `packets` packets on its slowest link."""
     network = _Network(content)
     longest = 0
-    for number, flow in enumerate(content.flows):
-        links = network.links(flow.data_path)
+    alike = {(flow.data_path, flow.ack_path, flow.src_stack): number for number, flow in enumerate(content.flows)}
+    for number in alike.values():
+        links = network.links(content.flows[number].data_path)
         if links is None:
             continue
         rate = min(network.rates[link] for link in links)
@@ -80,19 +93,42 @@ def round_trip_ps(content: plan.Plan, packets: int) -> int:
     return longest
 
 
-@dataclass
 class _Network:
-    content: plan.Plan
-    running: set[int] = field(default_factory=set)
+    """The network at one time, and the flows that run in it."""
 
-    def __post_init__(self) -> None:
-        self.rates = [link.rate_bps for link in self.content.links]
-        self.delays = [link.delay_ps for link in self.content.links]
-        self.routes: list[int | None] = [switch.initial for switch in self.content.route_switches]
+    def __init__(self, content: plan.Plan):
+        self.content = content
+        self.rates = [link.rate_bps for link in content.links]
+        self.delays = [link.delay_ps for link in content.links]
+        self.routes: list[int | None] = [switch.initial for switch in content.route_switches]
         self.closed: set[tuple[int, int]] = set()
+        self._running: set[int] = set()
+        self._users: Counter[int] = Counter()
+        """Number of running flows with each link on their path."""
+        # Many flows have the same path, and none changes between two steps of a timeline.
+        self._links: dict[int, list[int] | None] = {}
+        self._round_trips: dict[tuple[int, int, int], int] = {}
 
-    def apply(self, action: plan.Action) -> None:
-        """Applies an action's changes of paths, rates and delays."""
+    def start(self, flow: int) -> None:
+        """The flow runs from now on."""
+        self._running.add(flow)
+        self._users.update(self._links_of(flow) or ())
+
+    def end(self, flow: int) -> None:
+        """The flow has ended."""
+        if flow in self._running:
+            self._running.remove(flow)
+            self._users.subtract(self._links_of(flow) or ())
+
+    def apply(self, actions: Sequence[plan.Action]) -> None:
+        """Applies the changes of paths, rates and delays of actions."""
+        for action in actions:
+            self._apply(action)
+        self._links.clear()
+        self._round_trips.clear()
+        self._users = Counter(link for flow in self._running for link in self._links_of(flow) or ())
+
+    def _apply(self, action: plan.Action) -> None:
         match action:
             case plan.SetRoute():
                 self.routes[action.route_switch] = action.alternative
@@ -112,16 +148,25 @@ class _Network:
             case _:
                 assert_never(action)
 
-    def now(self) -> Iterator[tuple[int, int, int]]:
-        """Each running flow with its share (bit/s) and the bytes that this share fills."""
-        paths = {flow: self.links(self.content.flows[flow].data_path) for flow in sorted(self.running)}
-        users = Counter(link for links in paths.values() if links for link in links)
-        for flow, links in paths.items():
-            if not links:
-                yield flow, 0, 0
-                continue
-            share = min(self.rates[link] // users[link] for link in links)
-            yield flow, share, share * self.round_trip_ps(flow) // (8 * 10**12)
+    def share(self, flow: int) -> tuple[int, int]:
+        """The fair share of a running flow (bit/s), and the bytes that it fills."""
+        links = self._links_of(flow)
+        if not links:
+            return 0, 0
+        share = min(self.rates[link] // self._users[link] for link in links)
+        of = self.content.flows[flow]
+        key = (of.data_path, of.ack_path, of.src_stack)
+        if key not in self._round_trips:
+            self._round_trips[key] = self.round_trip_ps(flow)
+        return share, share * self._round_trips[key] // (8 * 10**12)
+
+    def _links_of(self, flow: int) -> list[int] | None:
+        """The current links of the path on which a flow's payload goes."""
+        of = self.content.flows[flow]
+        path = of.ack_path if isinstance(of.application, plan.RequestResponse) else of.data_path
+        if path not in self._links:
+            self._links[path] = self.links(path)
+        return self._links[path]
 
     def links(self, path: int) -> list[int] | None:
         """The current links of a path; None if a packet would have to wait for a gate or a route."""

@@ -66,14 +66,20 @@ def by_bins(
         axes = figure.subplots()
         entries: list[Line2D] = []
         dashes = dict(zip(dict.fromkeys(part for lines in curves.values() for part in lines), _LINES, strict=False))
+        # Where there is one bin, there are no dashes to tell the percentiles apart.
+        filled = {part: "full" if at == 0 else "none" for at, part in enumerate(dashes)}
         for at, (name, lines) in enumerate(curves.items()):
             entries.append(Line2D([], [], color=colour(name, at), label=words(name)))
             for part, values in lines.items():
                 heights = [np.nan if value is None else value for value in values]
                 axes.plot(
-                    range(len(bins)), heights, color=colour(name, at), linestyle=dashes[part], marker="o", markersize=3
-                )
-        entries += [Line2D([], [], color="0.3", linestyle=dash, label=part) for part, dash in dashes.items()]
+                    range(len(bins)), heights, color=colour(name, at), linestyle=dashes[part], marker="o",
+                    markersize=3.5, fillstyle=filled[part],
+                )  # fmt: skip
+        entries += [
+            Line2D([], [], color="0.3", linestyle=dash, marker="o", markersize=3.5, fillstyle=filled[part], label=part)
+            for part, dash in dashes.items()
+        ]
         if level is not None:
             axes.axhline(level, color="0.5", linewidth=0.8)
         axes.set_yscale("log")

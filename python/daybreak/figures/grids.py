@@ -18,6 +18,8 @@ _MOST_FACETS_A_ROW = 3
 _LARGE_RATIO = 30
 _LABELS_LONG = 14
 _LONGEST_NOTE, _NOTE_WIDTH = 400, 105
+_BESIDE = 0.5
+"""The part of the distance between two places that the marks of one place take."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class Axis:
 
 def lines(facets: Sequence[Lines], *, x: Axis, ylabel: str, title: str, legend: str = "", note: str = "") -> Figure:
     """Draws a line with marks and a band for each curve, error bars for isolated marks; the x axis is logarithmic if
-    its numbers span more than a decade and a half. The y axis starts at 0. ``note`` is placed below the title.
+    its numbers span more than a decade and a half. Where the places have names, which have no order, marks with error
+    bars stand beside each other. The y axis starts at 0. ``note`` is placed below the title.
     """
     names = list(dict.fromkeys(name for facet in facets for name in facet.curves))
     if not names:
@@ -53,12 +56,18 @@ def lines(facets: Sequence[Lines], *, x: Axis, ylabel: str, title: str, legend: 
                 at, mean, low, high = (table[one].cast(pl.Float64).to_numpy() for one in ("x", "mean", "low", "high"))
                 tone = colour(name, names.index(name))
                 low = np.maximum(low, 0)
-                if table["low"].count():
+                if x.places:
+                    at = at + _BESIDE * (names.index(name) - (len(names) - 1) / 2) / len(names)
+                elif table["low"].count():
                     axes.fill_between(at, low, high, color=tone, alpha=0.22, linewidth=0)
-                if (alone := _alone(mean) & np.isfinite(low)).any():
+                alone = np.isfinite(low) & (np.isfinite(mean) if x.places else _alone(mean))
+                if alone.any():
                     bars = np.array([mean - low, high - mean])[:, alone]
                     axes.errorbar(at[alone], mean[alone], yerr=bars, color=tone, fmt="none", capsize=3, elinewidth=1)
-                (entries[name],) = axes.plot(at, mean, color=tone, marker="o", markersize=3.5, label=words(name))
+                (entries[name],) = axes.plot(
+                    at, mean, color=tone, marker="o", markersize=3.5 if not x.places else 5, label=words(name),
+                    linestyle="none" if x.places else "-",
+                )  # fmt: skip
             _x(axes, x, x.numbers or [value for table in facet.curves.values() for value in table["x"]])
             axes.set_title(words(facet.title, 60))
         grid[0].set_ylim(bottom=0)

@@ -13,10 +13,11 @@ import polars as pl
 from daybreak.metrics import measures
 from daybreak.metrics.confidence import interval
 from daybreak.metrics.errors import check_columns
+from daybreak.metrics.fct import RUN_ENDED
 
 VALUES = {
-    "fct_s": "fct.mean", "fct_p99_s": "fct.p99", "slowdown": "slowdown.mean", "retransmits": "retransmits",
-    "rtos": "rtos",
+    "fct_s": "fct.mean", "fct_p99_s": "fct.p99", "slowdown": "slowdown.mean", "goodput_gbps": "goodput.mean",
+    "retransmits": "retransmits", "rtos": "rtos",
 }  # fmt: skip
 """The quantities compared for each group, with the measure of each: see `measures`."""
 _APPLIES = {"fct_s": "bytes", "fct_p99_s": "bytes", "slowdown": "ideal_fct_ns"}
@@ -31,7 +32,8 @@ def paired(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     (whether the interval excludes 0; null if unknown) and ``unfinished``: the number of runs in which the value is
     unknown for either variant, such as the mean FCT where a flow did not end. If there are any, the difference is null,
     and where the value is of one variant alone, such as the slowdown beside flows without an ideal FCT.
-    Flows without a size have no FCT, hence no such row. Raises ValueError if there is no common seed.
+    Flows without a size have no FCT, hence no such row, but one of their goodput if the tables have ``run_ended_ns``.
+    Raises ValueError if there is no common seed.
     """
     tables = [_by_run(flows) for flows in (first, second)]
     both = tables[0].join(tables[1], on=["run", "group"], suffix="_second", maintain_order="left")
@@ -41,12 +43,19 @@ def paired(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     for (group,), some in both.partition_by("group", as_dict=True, maintain_order=True).items():
         for value in VALUES:
             of = _APPLIES.get(value, value)
-            applies = [flows.filter(pl.col("group") == group)[of].count() > 0 for flows in (first, second)]
+            applies = [_applies(of, flows.filter(pl.col("group") == group)) for flows in (first, second)]
             if any(applies):
                 compared = _compared(some[value], some[f"{value}_second"])
                 # What one of the variants cannot have is not unfinished.
                 rows.append((str(group), value, *(compared if all(applies) else (*compared[:-1], 0))))
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+
+def _applies(column: str, flows: pl.DataFrame) -> bool:
+    """Whether flows have a value; the goodput of flows with an end says no more than their FCT."""
+    if column == "goodput_gbps":
+        return RUN_ENDED in flows.columns and flows["bytes"].null_count() > 0
+    return flows[column].count() > 0
 
 
 _SCHEMA = {

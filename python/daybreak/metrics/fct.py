@@ -12,14 +12,24 @@ import polars as pl
 
 from daybreak.metrics.errors import check_columns
 
+RUN_ENDED = "run_ended_ns"
+"""The column with the time at which a flow's run ended, which `table` may be given."""
+
 
 def table(flows: pl.DataFrame) -> pl.DataFrame:
-    """The flows with ``fct_s``, ``end_s`` and ``goodput_gbps`` (size over FCT); null where a flow did not end."""
+    """The flows with ``fct_s``, ``end_s`` and ``goodput_gbps`` (size over FCT); null where a flow did not end.
+
+    With a column ``run_ended_ns`` the goodput of a flow that did not end is what was delivered over its time there.
+    """
     check_columns("flows", flows, ("bytes", "start_ns", "end_ns", "fct_ns"))
+    goodput = pl.col("bytes") * 8 / pl.col("fct_ns")
+    if RUN_ENDED in flows.columns:
+        lasted_ns = (pl.col(RUN_ENDED).cast(pl.Int64) - pl.col("start_ns").cast(pl.Int64)).clip(1)
+        goodput = pl.coalesce(goodput, pl.col("delivered_bytes") * 8 / lasted_ns)
     return flows.with_columns(
         (pl.col("fct_ns") / 1e9).alias("fct_s"),
         (pl.col("end_ns") / 1e9).alias("end_s"),
-        (pl.col("bytes") * 8 / pl.col("fct_ns")).alias("goodput_gbps"),
+        goodput.alias("goodput_gbps"),
     )
 
 

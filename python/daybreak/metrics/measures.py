@@ -8,7 +8,7 @@ A measure is named by its quantity and how that is aggregated: ``fct.mean``, ``f
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -71,7 +71,8 @@ def measure(name: str) -> Measure:
     found = _OF[of]
     how = how or "mean"
     # A flow that did not end is worse than every other.
-    known = pl.col(found.column).filter(_LIMITED if of != "slowdown" else pl.col("ideal_fct_ns").is_not_null())
+    has = {"fct": _LIMITED, "slowdown": pl.col("ideal_fct_ns").is_not_null(), "goodput": pl.lit(value=True)}
+    known = pl.col(found.column).filter(has[of])
     if how == "mean":
         return Measure(pl.when(known.is_not_null().all()).then(known.mean()), f"mean {found.label}", found.unit)
     percentile = _PERCENTILE.fullmatch("p100" if how == "max" else how)
@@ -83,6 +84,18 @@ def measure(name: str) -> Measure:
     at = (known.len() * percent / 100).ceil().cast(pl.Int64) - 1
     value = pl.when(known.len() > 0).then(ordered.get(at.clip(0), null_on_oob=True))
     return Measure(value, f"{'greatest' if how == 'max' else f'p{percent:g}'} {found.label}", found.unit)
+
+
+def few_flows(counts: Iterable[int], percentiles: Sequence[int]) -> str | None:
+    """A sentence about the percentiles that are only the greatest value, given how many flows each is of; None if there
+    are none."""
+    least = min((count for count in counts if count), default=None)
+    enough = {percentile: -(-100 // (100 - percentile)) for percentile in percentiles}
+    greatest = [percentile for percentile in percentiles if least is not None and least < enough[percentile]]
+    if not greatest:
+        return None
+    names = ", ".join(f"p{percentile} of fewer than {enough[percentile]}" for percentile in greatest)
+    return f"of few flows a percentile is the greatest value: {names}"
 
 
 def of_runs(flows: pl.DataFrame, name: str, *, by: Sequence[str]) -> pl.DataFrame:

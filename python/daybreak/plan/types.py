@@ -410,7 +410,7 @@ class Command(Part, frozen=True, kw_only=True):
     files: dict[str, str]  # Files of its private folder: the content of each in Base64 (RFC 4648).
 
 
-class Records(Part, frozen=True, kw_only=True):
+class Records(Part, frozen=True, kw_only=True, omit_defaults=True):
     """Selects what is recorded. Records that are off cost nothing."""
 
     bin_ps: int | None  # Width of the throughput bins; null for no bins.
@@ -427,6 +427,8 @@ class Records(Part, frozen=True, kw_only=True):
     packet_links: list[int]  # Links whose packets are listed one by one, at the start of each link.
     capture_links: list[int]  # Links whose packets are captured as pcapng, at the start of each link.
     capture_snaplen: int  # Bytes of each packet that are kept in the capture, headers included.
+    flows: list[int] | None = None
+    """The flows that taps, bins of payload, window samples and lost packets are about; null for all of them."""
 
 
 class Plan(Part, frozen=True, kw_only=True):

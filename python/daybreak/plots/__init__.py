@@ -10,12 +10,13 @@ from daybreak.runs import Run
 from .distributions import DISTRIBUTIONS
 from .draw import AnnotatedFigure, FigureContent, draw, figure_content
 from .files import check, write
+from .network import Network
 from .notebook import as_html
 from .quantities import QUANTITIES
 
 __all__ = [
-    "DISTRIBUTIONS", "QUANTITIES", "AnnotatedFigure", "FigureContent", "as_html", "check", "draw", "figure_content",
-    "plot", "write",
+    "DISTRIBUTIONS", "QUANTITIES", "AnnotatedFigure", "FigureContent", "Network", "as_html", "check", "draw",
+    "figure_content", "plot", "write",
 ]  # fmt: skip
 
 

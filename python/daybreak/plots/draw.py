@@ -107,6 +107,7 @@ def figure_content(
     labels: Sequence[str] | None = None,
     besides: Sequence[str] = (),
     finer: int = 1,
+    networks: dict[Run, Network] | None = None,
 ) -> FigureContent:
     """Selects quantities of `QUANTITIES` over time, drawn one below the other with days and nights shaded.
 
@@ -120,19 +121,21 @@ def figure_content(
     nights ("path 1", "day 0"), by default the days in which the same circuits are open for the drawn flows as in the
     first such day, or else the first phase. ``labels`` name runs that their scenarios' names do not distinguish.
     ``besides`` are further quantities that are drawn if they are recorded. With ``finer`` the time has as many times
-    the steps, as far as records allow, unless weeks are folded. Raises PlotError, UsageError.
+    the steps, as far as records allow, unless weeks are folded. ``networks`` keeps what was worked out of a
+    scenario for the next figure of its run. Raises PlotError, UsageError.
     """
     notes: list[str] = []
     found, kind = with_curves(cases(runs, labels), by, flows, apart=facet)
     curves = max(sum(table[CURVE].n_unique() for table in case.flows) for case in found) or 1
     ended = max(int(run.manifest["totals"]["ended_ns"]) for run in runs)
+    networks = {} if networks is None else networks
     drawings = []
     for case in found:
         of_case: list[str] = []
         steps = _timeline(case.runs, timeline, of_case)
         span = (_span("from", from_), _span("to", to), ended)
         view = _view(span, fold=fold, steps=steps, curves=curves, finer=finer, notes=of_case)
-        network = Network(case.runs[0])
+        network = networks.setdefault(case.runs[0], Network(case.runs[0]))
         shading = _shading(_phases(network, case.flows[0], steps, phase), view, of_case)
         if shading is not None:
             # A run that ended before the others has no phase here.

@@ -225,8 +225,14 @@ def _in_limits(curves: Curves, drawing: Drawing, queue: str | None) -> Curves:
     cut = dict(curves)
     for name, table in curves.items():
         if (most := limits.get(name if queue is None else words(queue))) is not None:
-            cut[name] = table.with_columns(pl.min_horizontal("high", pl.max_horizontal("mean", pl.lit(float(most)))))
+            cut[name] = _cut(table, most)
     return cut
+
+
+def _cut(table: pl.DataFrame, most: float) -> pl.DataFrame:
+    """The curve with its interval, if it has one, cut at the most that is possible."""
+    top = pl.min_horizontal("high", pl.max_horizontal("mean", pl.lit(float(most))))
+    return table.with_columns(pl.when(pl.col("high").is_not_null()).then(top).alias("high"))
 
 
 def _by_fullness(values: pl.DataFrame) -> pl.DataFrame:
@@ -290,7 +296,7 @@ def _on_links(curves: Curves, faint: Curves, drawing: Drawing, quantity: Quantit
         most = drawing.network.most_bps(flows)
         if most is None:
             return curves, ""
-        cut[label] = table.with_columns(pl.min_horizontal("high", pl.max_horizontal("mean", pl.lit(float(most)))))
+        cut[label] = _cut(table, most)
         drawn = [table["mean"], *(one["value"] for one in faint.values())]
         highest = max(largest(values) for values in drawn)
         if highest > most * _ROUNDING:

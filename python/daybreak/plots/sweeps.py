@@ -52,16 +52,19 @@ def draw(
             raise UsageError(f'y = "{y}": expected ecdf where x is {x}')
         return _distribution(chosen, x or "", colour, facet)
     is_heat = y in axes
+    if is_heat and colour in axes:
+        raise UsageError(f'colour = "{colour}": expected a measure such as fct.mean, since y is an axis')
+    usual = "fct.mean" if flows["bytes"].count() else "goodput.mean"
     x = x or next((name for name in free if name not in (y, colour, facet)), None)
     if x is None:
         raise PlotError("x: the sweep has no axis with several values")
     if is_heat:
         (facet,) = _rest((facet,), [name for name in free if name not in (x, y, facet)])
         _check(axes, free, (x, y, facet))
-        return _heat(chosen, (x, str(y)), colour or "fct.mean", facet)
+        return _heat(chosen, (x, str(y)), colour or usual, facet)
     colour, facet = _rest((colour, facet), [name for name in free if name not in (x, colour, facet)])
     _check(axes, free, (x, colour, facet))
-    return _lines(chosen, (x, y or "fct.mean"), colour, facet)
+    return _lines(chosen, (x, y or usual), colour, facet)
 
 
 def _rest(given: Sequence[str | None], free: list[str]) -> list[str | None]:

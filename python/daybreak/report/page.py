@@ -52,7 +52,10 @@ def report(contents: Contents, *, title: str = "", explained: bool = True, progr
             case SweepPart():
                 content = sweep.section(part.results)
             case runs.RunGroup():
-                content = runs.section(part, explained=explained)
+                at = number
+                content = runs.section(
+                    part, explained=explained, progress=lambda done, at=at: report_progress(at + done, len(parts))
+                )
         sections.append(element("section", element("h2", part.title), content, id=f"part-{number + 1}"))
     several = [part for part in parts if isinstance(part, runs.RunGroup)]
     if 1 < len(several) <= MOST_BESIDE:

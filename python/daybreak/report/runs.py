@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,16 +48,23 @@ def grouped(runs: Sequence[Run]) -> list[RunGroup]:
     return [RunGroup(tuple(some)) for some in found.values()]
 
 
-def section(some: RunGroup, *, explained: bool) -> Markup:
-    """The section of a group of runs; ``explained`` repeats one run to show where the time of its flows went."""
+_FIGURED = 0.4
+"""The part of a section's time until an explanation begins, about."""
+
+
+def section(some: RunGroup, *, explained: bool, progress: Callable[[float], object] = lambda done: None) -> Markup:
+    """The section of a group of runs; ``explained`` repeats one run to show where the time of its flows went.
+    `progress` is called with the part of the section that is done."""
     manifest = some.runs[0].manifest
     description = manifest["scenario"].get("description", "")
     flows = [summary.flow_table(run) for run in some.runs]
+    over_time = _figure(some.runs)
+    progress(_FIGURED)
+    causes = _explanation(some.runs[0], explained=explained, progress=progress)
     return text(
         element("p", description) if description else "",
         _facts(some.runs), element("h3", "Groups"), _groups(flows),
-        element("h3", "Over time"), _figure(some.runs),
-        element("h3", "Where the completion times went"), _explanation(some.runs[0], explained=explained),
+        element("h3", "Over time"), over_time, element("h3", "Where the completion times went"), causes,
         _flows(flows),
         element("details", element("summary", "The scenario"), element("pre", some.runs[0].scenario.to_toml())),
     )  # fmt: skip
@@ -96,12 +103,13 @@ def _groups(flows: Sequence[pl.DataFrame]) -> Markup:
 
 
 def _figure(runs: Sequence[Run]) -> Markup:
+    networks: dict[Run, plots.Network] = {}
     try:
-        shown = plots.figure_content(runs, besides=_BESIDES)
+        shown = plots.figure_content(runs, besides=_BESIDES, networks=networks)
     except PlotError as error:
         return element("p", str(error))
     (document,) = figure.documents(shown)
-    (fine,) = detail.finer(runs, [document], besides=_BESIDES)
+    (fine,) = detail.finer(runs, [document], besides=_BESIDES, networks=networks)
     said = [shown.subtitle, *shown.notes]
     return text(
         _explorer(document, fine, runs[0]),
@@ -128,12 +136,13 @@ def _explorer(document: dict[str, Any], fine: dict[str, Any], run: Run) -> Marku
 def side_by_side(some: Sequence[RunGroup]) -> Markup:
     """The figures of several scenarios side by side with common axes, which zoom together."""
     runs = [run for one in some for run in one.runs]
+    networks: dict[Run, plots.Network] = {}
     try:
-        shown = plots.figure_content(runs, facet=True, besides=_BESIDES)
+        shown = plots.figure_content(runs, facet=True, besides=_BESIDES, networks=networks)
     except PlotError as error:
         return element("p", f"They cannot be shown side by side: {error}.")
     documents = figure.documents(shown)
-    fine = detail.finer(runs, documents, facet=True, besides=_BESIDES)
+    fine = detail.finer(runs, documents, facet=True, besides=_BESIDES, networks=networks)
     firsts = [one.runs[0] for one, facet in zip(some, shown.facets, strict=True) if facet.rows]
     parts = [
         element("div", element("h3", one["title"]), _explorer(one, more, run))
@@ -146,14 +155,17 @@ def side_by_side(some: Sequence[RunGroup]) -> Markup:
     )
 
 
-def _explanation(run: Run, *, explained: bool) -> Markup:
+def _explanation(run: Run, *, explained: bool, progress: Callable[[float], object]) -> Markup:
     if not explained:
         return element("p", "Not asked for.")
     if run.flows.height > _MOST_EXPLAINED:
         count = f"{run.flows.height:,} flows, which is more than {_MOST_EXPLAINED:,}"
         return element("p", f"Not made of {count}: daybreak explain RUN does.")
     try:
-        found = explain(run.scenario, run.seed, run.manifest["engine"], run)
+        found = explain(
+            run.scenario, run.seed, run.manifest["engine"], run,
+            progress=lambda done, _: progress(_FIGURED + (1 - _FIGURED) * done),
+        )  # fmt: skip
     except DaybreakError as error:
         return element("p", f"There is no explanation: {error}.")
     if not found.flows.height:
@@ -189,7 +201,7 @@ def _bars(found: Explanation, seed: int) -> Markup:
     ]
     more = found.flows.height - _MOST_BARS
     left_out = [f"{more} more flows are not shown."] if more > 0 else []
-    left_out += [f"{found.unfinished} flows did not end and have no parts."] if found.unfinished else []
+    left_out += [f"{note[:1].upper()}{note[1:]}." for note in found.notes]
     return text(
         element("p", f"Seed {seed}. The parts of a flow add up to its completion time; of a group they are means."),
         element("div", key, class_="key"), element("div", bars, class_="bars"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from daybreak.metrics import confidence, fairness, fct, slowdown
+from daybreak.metrics import confidence, fairness, fct, measures, slowdown
 from daybreak.metrics.units import RATES, TIMES, digits, in_one_unit, over, size, span, unit_of
 from daybreak.runs import Run
 
@@ -23,9 +23,8 @@ _BY = ("group", "variant")
 def flow_table(run: Run) -> pl.DataFrame:
     """Each flow's summary, with the run's ``seed``. A flow that did not end has no FCT; its goodput is averaged over
     its time in the run."""
-    lasted_ns = (pl.lit(run.manifest["totals"]["ended_ns"]) - pl.col("start_ns").cast(pl.Int64)).clip(1)
-    so_far = pl.col("delivered_bytes") * 8 / lasted_ns
-    flows = slowdown.table(fct.table(run.flows)).with_columns(pl.coalesce("goodput_gbps", so_far).alias("goodput_gbps"))
+    ended = pl.lit(run.manifest["totals"]["ended_ns"]).alias(fct.RUN_ENDED)
+    flows = slowdown.table(fct.table(run.flows.with_columns(ended)))
     return flows.select(pl.lit(run.seed, dtype=pl.UInt64).alias("seed"), *_COLUMNS, "ideal_fct_ns")
 
 
@@ -120,13 +119,7 @@ def group_columns(rows: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], list
 
 def few_flows(rows: Sequence[dict[str, Any]]) -> str | None:
     """A sentence about the percentiles of `group_rows` that are only the greatest value; None if there are none."""
-    limited = [row["limited"] for row in rows if row["limited"]]
-    of_fewer = {p: -(-100 // (100 - p)) for p in PERCENTILES}
-    greatest = [p for p, least in of_fewer.items() if limited and min(limited) < least]
-    if not greatest:
-        return None
-    names = ", ".join(f"p{p} of fewer than {of_fewer[p]}" for p in greatest)
-    return f"of few flows a percentile is the greatest value: {names}"
+    return measures.few_flows([row["limited"] for row in rows], PERCENTILES)
 
 
 def size_columns(rows: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

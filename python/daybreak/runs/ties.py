@@ -33,14 +33,17 @@ def ties(content: plan.Plan) -> str | None:
     for queue, by_rate in coming.items():
         serving = sum(rates[link] for link in content.queues[queue].served_by if (queue, link) not in shut)
         for rate, by_link in by_rate.items():
-            count = len({flow for flows in by_link.values() for flow in flows})
+            meeting = {flow for flows in by_link.values() for flow in flows}
+            count = len(meeting)
             # A queue fills only if more enters than leaves; while a gate is shut, its link takes nothing. A flow that
             # comes by two links does so in turn.
             if min(count, len(by_link)) > 1 and len(by_link) * rate > serving:
+                at_once = len({content.flows[flow].start_ps for flow in meeting}) < count
+                otherwise = ", or draw when flows start," if at_once else ""
                 return (
                     f'queue "{content.queues[queue].name}": {count} flows come to it by {len(by_link)} links of one '
                     "rate, and no link on their ways has jitter. Their packets come in step, so that nanoseconds may "
-                    "decide whose are lost, all through a run: give links some jitter, or draw when flows start, and "
-                    "compare several seeds"
+                    "decide whose are lost, all through a run: give hosts' links some jitter"
+                    f"{otherwise} and compare several seeds"
                 )
     return None

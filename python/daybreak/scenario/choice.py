@@ -9,6 +9,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import core_schema
 
 from daybreak._native import Entry, Parameter, circuit_policies, flow_policies, queues, variants
+from daybreak.errors import shown
 
 from .quantities import FlowRate, QueueLimit, Size, Span, reject
 
@@ -43,7 +44,7 @@ class Choice:
         parameters = {key: given for key, given in value.items() if key != "name"}
         for key, given in parameters.items():
             if not isinstance(given, bool | int | float | str):
-                raise reject(f"has {key} = {given!r}: expected a number, a quantity, true or false")
+                raise reject(f"has {key} = {shown(given)}: expected a number, a quantity, true or false")
         return cls(value["name"], tuple(parameters.items()))
 
     def plain(self) -> str | dict[str, ParameterValue]:

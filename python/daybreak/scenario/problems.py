@@ -4,11 +4,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from daybreak.errors import ScenarioError
-
-_MAX_VALUE = 60
-# Python converts no longer numbers to text.
-_MAX_BITS = 1000
+from daybreak.errors import ScenarioError, shown
 
 
 def scenario_error(error: ValidationError, document: Any, source: str, whole: str = "the scenario") -> ScenarioError:
@@ -51,7 +47,7 @@ def sentence(field: str, finding: Any, whole: str = "the scenario") -> str:
         return f"{subject} is missing"
     if kind == "unknown_key":
         return f"{subject} {context['text']}"
-    text = f"{subject} = {_shown(value)}"
+    text = f"{subject} = {shown(value)}"
     if kind == "quantity":
         expected = context["expected"]
         return f"{text}: {expected}" if expected.startswith("expected") else f"{subject} {expected}"
@@ -76,7 +72,7 @@ def _expectation(kind: str, context: dict[str, Any], message: str) -> str:
             return f"expected {context['expected']}"
         case "too_short" | "too_long":
             bound = f"least {context['min_length']}" if kind == "too_short" else f"most {context['max_length']}"
-            return f"expected at {bound} entries"
+            return f"expected at {bound} {'entry' if bound.endswith(' 1') else 'entries'}"
         case "string_too_short":
             return "expected a text that is not empty"
         case "string_type":
@@ -91,14 +87,3 @@ def _expectation(kind: str, context: dict[str, Any], message: str) -> str:
             return "expected a list"
     message = message.removeprefix("Value error, ")
     return message[0].lower() + message[1:]
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, dict):
-        return "{...}" if value else "{}"
-    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
-        return "a number of hundreds of digits"
-    shown = f'"{value}"' if isinstance(value, str) else str(value)
-    return shown if len(shown) <= _MAX_VALUE else shown[: _MAX_VALUE - 3] + "..."

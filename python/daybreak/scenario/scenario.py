@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import tomli_w
 from pydantic import Field, ValidationError
 
-from daybreak.errors import ScenarioError
+from daybreak.errors import ScenarioError, shown
 
 from .controllers import Controller
 from .model import Model, check_texts
@@ -122,7 +122,7 @@ def _set(document: Any, path: str, value: Any) -> None:
         else:
             document = document.setdefault(key, {})
         if not isinstance(document, dict | list):
-            raise ScenarioError(f'"{path}" cannot be changed: "{key}" is {document!r}, not a table', path)
+            raise ScenarioError(f'"{path}" cannot be changed: "{key}" is {shown(document)}, not a table', path)
     if isinstance(document, list):
         if not last.isdigit() or int(last) >= len(document):
             raise ScenarioError(f'"{path}" cannot be changed: "{last}" is not in a list of {len(document)}', path)

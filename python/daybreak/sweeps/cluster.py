@@ -39,9 +39,12 @@ class Dask:
     def _connect(self) -> Any:
         try:
             import distributed  # noqa: PLC0415  an optional package, which takes a second to import
+            from distributed.comm.addressing import parse_address, parse_host_port  # noqa: PLC0415
         except ImportError:
             raise EngineError('a scheduler needs the package "distributed": pip install daybreak[dask]') from None
         try:
+            # A client whose address is none waits for its own end, and complains when it is over.
+            parse_host_port(parse_address(self.address)[1])
             return distributed.Client(self.address, timeout=_CONNECT_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             raise EngineError(f'scheduler "{self.address}" cannot be reached: {reason(error)}') from None

@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from daybreak.errors import OutputError, reason
+from daybreak.metrics.fct import RUN_ENDED
 
 from .store import Store
 
@@ -74,7 +75,8 @@ def _tables_of(
     keys: list[dict[str, Any]] = []
     for one in some:
         kept = store.read(one.digest.hex())
-        keys.append({"point": one.point, "seed": one.seed, **columns(one.point)})
+        ended = {RUN_ENDED: kept.manifest["totals"]["ended_ns"]}
+        keys.append({"point": one.point, "seed": one.seed, **columns(one.point), **ended})
         for table in tables:
             frames[table].append(kept.tables[table])
     index = pl.DataFrame(keys, infer_schema_length=None)

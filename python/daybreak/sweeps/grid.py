@@ -42,6 +42,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, ValidationError, model_validator
 
 from daybreak.errors import ScenarioError, reason
+from daybreak.metrics.fct import RUN_ENDED
 from daybreak.runs import schema
 from daybreak.scenario import Scenario, load
 from daybreak.scenario.model import Model
@@ -52,7 +53,7 @@ from daybreak.scenario.scenario import plain
 from . import numbers
 from .labels import labels, twice
 
-OF_EVERY_RUN = ("point", "seed")
+OF_EVERY_RUN = ("point", "seed", RUN_ENDED)
 """Columns of every table of a sweep beside those of the axes."""
 OF_SUMMARIES = (
     "complete", "deviation", "end_s", "fct_s", "goodput_gbps", "high", "limited", "low", "mean", "runs", "slowdown",
@@ -67,7 +68,7 @@ def _sound_seeds(seeds: int | tuple[int, ...]) -> int | tuple[int, ...]:
         if seeds < 1:
             raise reject("expected at least 1")
     elif not seeds:
-        raise reject("expected at least 1 entries")
+        raise reject("expected at least 1 entry")
     elif negative := [seed for seed in seeds if seed < 0]:
         raise reject(f"expected numbers from 0, not {negative[0]}")
     elif same := twice(seeds):

@@ -17,7 +17,7 @@ from . import dataset, numbers
 from .folder import purpose_of
 from .labels import labels
 
-SUMMARY = ("fct.mean", "fct.p99", "slowdown.p99", "retransmits", "rtos")
+SUMMARY = ("fct.mean", "fct.p99", "slowdown.p99", "goodput.mean", "retransmits", "rtos")
 """The measures of `Results.summary`."""
 
 

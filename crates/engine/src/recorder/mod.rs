@@ -77,6 +77,8 @@ struct LinkWatch {
 /// The probe of a run that records; the default one records nothing.
 #[derive(Debug, Default)]
 pub struct Recorder {
+    /// Whether each flow is recorded; none where all of them are.
+    chosen: Option<Box<[bool]>>,
     links: Vec<LinkWatch>,
     taps: Option<BinnedSeries>,
     link_bins: Option<BinnedSeries>,
@@ -108,7 +110,15 @@ impl Recorder {
         }
         let bin = records.bin_ps.unwrap_or(u64::MAX);
         let flows = plan.flows.len();
+        let chosen = records.flows.as_ref().map(|chosen| {
+            let mut is_chosen = vec![false; flows].into_boxed_slice();
+            for &flow in chosen {
+                is_chosen[flow as usize] = true;
+            }
+            is_chosen
+        });
         Self {
+            chosen,
             links,
             taps: Some(BinnedSeries::new(BinScope::Tap, flows, bin)),
             link_bins: Some(BinnedSeries::new(BinScope::Link, plan.links.len(), bin)),
@@ -123,6 +133,12 @@ impl Recorder {
             latency: records.latency.then(|| Latency::new(flows)),
             packets: (!records.packet_links.is_empty()).then(PacketColumns::default),
         }
+    }
+
+    /// Whether the rows of a flow are wanted. One that a program opened during the run is not chosen.
+    #[inline]
+    fn records(&self, flow: u32) -> bool {
+        self.chosen.as_ref().is_none_or(|chosen| chosen.get(flow as usize).is_some_and(|&is_chosen| is_chosen))
     }
 
     /// Whether one-way delays are wanted.
@@ -158,6 +174,7 @@ impl Probe for Recorder {
         let watch = self.links[link as usize];
         if watch.tap
             && data
+            && self.records(flow)
             && let Some(taps) = &mut self.taps
         {
             taps.add(at, flow, u64::from(wire_bytes));
@@ -171,7 +188,8 @@ impl Probe for Recorder {
 
     fn link_unsent(&mut self, at: Instant, link: u32, flow: u32, data: bool, wire_bytes: u32) {
         let watch = self.links[link as usize];
-        if let Some(taps) = self.taps.as_mut().filter(|_| watch.tap && data) {
+        let is_tapped = watch.tap && data && self.records(flow);
+        if let Some(taps) = self.taps.as_mut().filter(|_| is_tapped) {
             taps.take_back(at, flow, u64::from(wire_bytes));
         }
         if let Some(bins) = self.link_bins.as_mut().filter(|_| watch.bins) {
@@ -202,21 +220,24 @@ impl Probe for Recorder {
         if let Some(losses) = &mut self.losses {
             losses.add(&row);
         }
-        if let Some(drops) = &mut self.drops {
+        let is_recorded = self.records(row.flow);
+        if let Some(drops) = self.drops.as_mut().filter(|_| is_recorded) {
             drops.push(row);
         }
     }
 
     #[inline]
     fn delivered(&mut self, now: Instant, flow: u32, bytes: u64) {
-        if let Some(bins) = &mut self.delivered {
+        let is_recorded = self.records(flow);
+        if let Some(bins) = self.delivered.as_mut().filter(|_| is_recorded) {
             bins.add(now, flow, bytes);
         }
     }
 
     #[inline]
     fn arrived(&mut self, now: Instant, flow: u32, bytes: u64) {
-        if let Some(bins) = &mut self.arrived {
+        let is_recorded = self.records(flow);
+        if let Some(bins) = self.arrived.as_mut().filter(|_| is_recorded) {
             bins.add(now, flow, bytes);
         }
     }
@@ -229,7 +250,8 @@ impl Probe for Recorder {
     }
 
     fn flow_began(&mut self, now: Instant, flow: u32) {
-        if let Some(samples) = &mut self.windows {
+        let is_recorded = self.records(flow);
+        if let Some(samples) = self.windows.as_mut().filter(|_| is_recorded) {
             samples.begin(now, flow);
         }
     }
@@ -251,7 +273,8 @@ impl Probe for Recorder {
     }
 
     fn window(&mut self, row: WindowRow) {
-        if let Some(samples) = &mut self.windows {
+        let is_recorded = self.records(row.flow);
+        if let Some(samples) = self.windows.as_mut().filter(|_| is_recorded) {
             samples.push(row);
         }
     }

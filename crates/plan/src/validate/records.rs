@@ -24,6 +24,11 @@ pub(super) fn check(plan: &Plan) -> Check {
             ensure(!twice, &field, index, || "it is named twice".into())?;
         }
     }
+    if let Some(flows) = &records.flows {
+        for (i, &flow) in flows.iter().enumerate() {
+            within(&format!("records.flows[{i}]"), flow, plan.flows.len(), "flows")?;
+        }
+    }
     if let Some(ps) = records.bin_ps {
         positive_time("records.bin_ps", ps)?;
     }
@@ -33,10 +38,11 @@ pub(super) fn check(plan: &Plan) -> Check {
     if let Some(ps) = records.queue_ps {
         positive_time("records.queue_ps", ps)?;
     }
+    let flows = records.flows.as_ref().map_or(plan.flows.len(), Vec::len);
     let binned = records.tap_links.len() + records.bin_links.len() + 2 * usize::from(records.bin_delivered);
     for (name, interval, things) in [
         ("records.bin_ps", records.bin_ps, binned),
-        ("records.window_ps", records.window_ps, plan.flows.len()),
+        ("records.window_ps", records.window_ps, flows),
         ("records.queue_ps", records.queue_ps, records.queues.len()),
     ] {
         // Without an interval every change of a window is a sample.

@@ -34,6 +34,8 @@ class Dumbbell(ReadyNetwork):
     """Delay of the hosts' links, one way."""
     loss: Loss = Loss(0.0)
     """Probability that a packet is lost on the bottleneck, in the direction of the data."""
+    jitter: Span = Span(0)
+    """Largest additional delay of a packet on the hosts' links, which keeps hosts of one rate from sending in step."""
     framing: Framing = Framing.parse("ethernet")
     """Bytes on the wire beyond the IP packet."""
 
@@ -41,7 +43,7 @@ class Dumbbell(ReadyNetwork):
         """Its nodes and links."""
         access = {
             "rate": self.access_rate or self.rate, "delay": self.access_delay, "queue_kind": self.other_queue_kind,
-            "framing": self.framing,
+            "jitter": self.jitter, "framing": self.framing,
         }  # fmt: skip
         bottleneck = {
             "rate": self.rate, "delay": self.delay, "queue": self.queue, "queue_kind": self.queue_kind,

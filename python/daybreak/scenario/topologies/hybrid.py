@@ -55,6 +55,8 @@ class Hybrid(ReadyNetwork):
     """Queue discipline of the FIFOs, with its parameters."""
     other_queue_kind: Discipline = Discipline("drop_tail")
     """Queue discipline of the switches' queues for hosts, which have no limit, with its parameters."""
+    jitter: Span = Span(0)
+    """Largest additional delay of a packet on the hosts' links, which keeps hosts of one rate from sending in step."""
     framing: Framing = Framing.parse("ethernet")
     """Bytes on the wire beyond the IP packet."""
 
@@ -76,7 +78,7 @@ class Hybrid(ReadyNetwork):
         nodes = [Node(name=f"host-{rack}-{host}") for rack in racks for host in hosts]
         nodes += [Node(name=tor(rack), kind="switch") for rack in racks]
         nodes.append(Node(name="packet-switch", kind="switch"))
-        up = {"rate": self.host_rate, "delay": self.host_delay, "framing": self.framing}
+        up = {"rate": self.host_rate, "delay": self.host_delay, "jitter": self.jitter, "framing": self.framing}
         down = up | {"rate": self.to_host_rate or self.host_rate, "queue_kind": self.other_queue_kind}
         links = []
         for rack in racks:

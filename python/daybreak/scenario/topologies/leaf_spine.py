@@ -47,6 +47,8 @@ class LeafSpine(ReadyNetwork):
     """Limit of every queue at a switch."""
     queue_kind: Discipline = Discipline("drop_tail")
     """Queue discipline of every queue at a switch, with its parameters."""
+    jitter: Span = Span(0)
+    """Largest additional delay of a packet on the hosts' links, which keeps hosts of one rate from sending in step."""
     framing: Framing = Framing.parse("ethernet")
     """Bytes on the wire beyond the IP packet."""
 
@@ -84,9 +86,12 @@ class LeafSpine(ReadyNetwork):
         every = {"delay": self.delay, "queue": self.queue, "queue_kind": self.queue_kind, "framing": self.framing}
         above = {"rate": self.spine_rate or self.rate, **every}
         links = [
-            Link(from_=f"host-{host}", to=leaf_name(host // self.hosts_per_leaf), rate=self.rate, **every)
+            Link(
+                from_=f"host-{host}", to=leaf_name(host // self.hosts_per_leaf), rate=self.rate, jitter=self.jitter,
+                **every,
+            )
             for host in hosts
-        ]
+        ]  # fmt: skip
         links += [
             Link(from_=leaf_name(leaf), to=spine_name(spine), **above)
             for leaf in range(self.leaves)

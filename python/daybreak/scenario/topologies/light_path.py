@@ -42,6 +42,8 @@ class LightPath(ReadyNetwork):
     """Limit of the queue for the receiver at r3; by default that of the other queues."""
     nic_queue: QueueLimit | None = None
     """Limit of the queue in the sender; unlimited if not given."""
+    jitter: Span = Span(0)
+    """Largest additional delay of a packet on the hosts' links, which keeps hosts of one rate from sending in step."""
     framing: Framing = Framing.parse("ethernet")
     """Bytes on the wire beyond the IP packet."""
 
@@ -56,7 +58,7 @@ class LightPath(ReadyNetwork):
         links = [
             Link(
                 name="sender", from_="sender", to="r1", rate=self.sender_rate, delay=Span(0),
-                nic_queue=self.nic_queue, **every,
+                jitter=self.jitter, nic_queue=self.nic_queue, **every,
             ),
             Link(name="ip-1", from_="r1", to="r2", **ip),
             Link(name="ip-2", from_="r2", to="r3", **ip),
@@ -65,7 +67,7 @@ class LightPath(ReadyNetwork):
             ),
             Link(
                 name="receiver", from_="r3", to="receiver", rate=self.receiver_rate, delay=Span(0),
-                **(every | {"queue": self.receiver_queue or self.queue}),
+                jitter=self.jitter, **(every | {"queue": self.receiver_queue or self.queue}),
             ),
         ]  # fmt: skip
         return nodes, links

@@ -42,6 +42,8 @@ class ParallelLinks(ReadyNetwork):
     """Delay of the hosts' links, one way."""
     other_queue_kind: Discipline = Discipline("drop_tail")
     """Queue discipline of the switches' queues for hosts, which have no limit, with its parameters."""
+    jitter: Span = Span(0)
+    """Largest additional delay of a packet on the hosts' links, which keeps hosts of one rate from sending in step."""
     framing: Framing = Framing.parse("ethernet")
     """Bytes on the wire beyond the IP packet."""
 
@@ -49,7 +51,7 @@ class ParallelLinks(ReadyNetwork):
         """Its nodes and links."""
         access = {
             "rate": self.access_rate, "delay": self.access_delay, "queue_kind": self.other_queue_kind,
-            "framing": self.framing,
+            "jitter": self.jitter, "framing": self.framing,
         }  # fmt: skip
         middle = [
             Link(
