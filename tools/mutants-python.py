@@ -238,8 +238,8 @@ class Record:
                 # A process that its test kills may leave a part that is not whole.
                 with suppress(DataError):
                     found.read()
-                ran |= found.measured_files()
-                self._lines.update(found)
+                    ran |= found.measured_files()
+                    self._lines.update(found)
         names = sorted(str(Path(path).relative_to(self._tree.directory)) for path in ran)
         digests = {name: _digest(self._tree.directory / name) for name in names}
         self.files[file] = {"digest": _digest(self._tree.directory / file), "ran": digests}
