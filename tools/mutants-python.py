@@ -39,6 +39,7 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -49,6 +50,7 @@ from typing import Any
 import libcst as cst
 import tomli_w
 from coverage import CoverageData
+from coverage.exceptions import DataError
 from mutations import OURS, Mutation, mutations
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -233,9 +235,11 @@ class Record:
             self.seconds |= json.loads(seconds.read_text(encoding="utf-8"))
             for part in Path(place).glob("coverage*"):
                 found = CoverageData(str(part))
-                found.read()
-                ran |= found.measured_files()
-                self._lines.update(found)
+                # A process that its test kills may leave a part that is not whole.
+                with suppress(DataError):
+                    found.read()
+                    ran |= found.measured_files()
+                    self._lines.update(found)
         names = sorted(str(Path(path).relative_to(self._tree.directory)) for path in ran)
         digests = {name: _digest(self._tree.directory / name) for name in names}
         self.files[file] = {"digest": _digest(self._tree.directory / file), "ran": digests}
