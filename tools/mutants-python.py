@@ -39,7 +39,6 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -50,7 +49,6 @@ from typing import Any
 import libcst as cst
 import tomli_w
 from coverage import CoverageData
-from coverage.exceptions import DataError
 from mutations import OURS, Mutation, mutations
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -235,11 +233,9 @@ class Record:
             self.seconds |= json.loads(seconds.read_text(encoding="utf-8"))
             for part in Path(place).glob("coverage*"):
                 found = CoverageData(str(part))
-                # A process that its test kills may leave a part that is not whole.
-                with suppress(DataError):
-                    found.read()
-                    ran |= found.measured_files()
-                    self._lines.update(found)
+                found.read()
+                ran |= found.measured_files()
+                self._lines.update(found)
         names = sorted(str(Path(path).relative_to(self._tree.directory)) for path in ran)
         digests = {name: _digest(self._tree.directory / name) for name in names}
         self.files[file] = {"digest": _digest(self._tree.directory / file), "ran": digests}
