@@ -97,7 +97,7 @@ def _spaced(content: plan.Plan, bulk: Sequence[int], most: int) -> list[int]:
     """At most about `most` flows, evenly spaced in the order of each group; every group has one."""
     if len(bulk) <= most:
         return list(bulk)
-    groups: dict[str, list[int]] = defaultdict(list)
+    groups: dict[int, list[int]] = defaultdict(list)
     for number in bulk:
         groups[content.flows[number].group].append(number)
     found: list[int] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -67,7 +67,9 @@ def by_bins(
         entries: list[Line2D] = []
         dashes = dict(zip(dict.fromkeys(part for lines in curves.values() for part in lines), _LINES, strict=False))
         # Where there is one bin, there are no dashes to tell the percentiles apart.
-        filled = {part: "full" if at == 0 else "none" for at, part in enumerate(dashes)}
+        filled: dict[str, Literal["full", "none"]] = {
+            part: "full" if at == 0 else "none" for at, part in enumerate(dashes)
+        }
         for at, (name, lines) in enumerate(curves.items()):
             entries.append(Line2D([], [], color=colour(name, at), label=words(name)))
             for part, values in lines.items():

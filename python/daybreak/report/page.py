@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
 
@@ -52,10 +53,8 @@ def report(contents: Contents, *, title: str = "", explained: bool = True, progr
             case SweepPart():
                 content = sweep.section(part.results)
             case runs.RunGroup():
-                at = number
-                content = runs.section(
-                    part, explained=explained, progress=lambda done, at=at: report_progress(at + done, len(parts))
-                )
+                share = partial(_report_share, report_progress, number, len(parts))
+                content = runs.section(part, explained=explained, progress=share)
         sections.append(element("section", element("h2", part.title), content, id=f"part-{number + 1}"))
     several = [part for part in parts if isinstance(part, runs.RunGroup)]
     if 1 < len(several) <= MOST_BESIDE:
@@ -68,6 +67,11 @@ def report(contents: Contents, *, title: str = "", explained: bool = True, progr
     return _page(
         title or " and ".join(part.title for part in parts[:2]) + (" ..." if len(parts) > 2 else ""), parts, sections
     )
+
+
+def _report_share(report: Report, number: int, parts: int, done: float) -> object:
+    """Reports that `number` of the parts are done, and the share `done` of the next one."""
+    return report(number + done, parts)
 
 
 def _page(title: str, parts: Sequence[Part], sections: Sequence[Markup]) -> str:
