@@ -92,4 +92,6 @@ def test_the_hosts_links_of_every_topology_take_jitter(kind):
         for link in content.links
         if {content.nodes[end].kind for end in (link.from_, link.to)} == {"switch"}
     ]
-    assert set(from_hosts) == {3_000_000} and set(between) == {0}
+    # The migration testbed has jitter in the direction of the data alone.
+    answers = {0} if kind == "migration_testbed" else set()
+    assert set(from_hosts) == {3_000_000} | answers and set(between) == {0}

@@ -85,10 +85,10 @@ def test_a_comparison_pairs_the_runs_of_each_seed(one_flow, tmp_path):
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda one: daybreak.compare(one, one, runs=0), "runs = 0: expected a whole number of at least 1"),
+        (lambda one: daybreak.compare(one, one, runs=0), "runs = 0: expected a whole number from 1 to 100000"),
         (lambda one: daybreak.compare(one, one, workers=0), "workers = 0: expected a whole number of at least 1"),
         (lambda one: daybreak.run_many([one], workers=1.5), "workers = 1.5: expected a whole number of at least 1"),
-        (lambda one: daybreak.run(one, seed="1"), "seed = '1': expected a whole number from 0 to 2^64 - 1"),
+        (lambda one: daybreak.run(one, seed="1"), 'seed = "1": expected a whole number from 0 to 2^64 - 1'),
         (lambda one: daybreak.run(one, seed=-1), "seed = -1: expected a whole number from 0 to 2^64 - 1"),
         (lambda one: daybreak.run(one, seed=True), "seed = true: expected a whole number"),
         (lambda one: daybreak.sweep(daybreak.vary(one, {}), "x", width=2), "width = 2: expected a part of the mean"),
