@@ -1,7 +1,7 @@
 //! The storage of queues: a buffer whose length is a power of two, so that a position finds its slot by a mask.
 
 /// Slots for positions that are counted modulo 2^32. Who uses it keeps the positions of the first and the last item, which
-/// are less than [`RingBuffer::len`] apart.
+/// are less than the number of slots apart.
 #[derive(Clone, Debug)]
 pub struct RingBuffer<T> {
     /// Their number is a power of two, and not zero.
@@ -13,17 +13,6 @@ impl<T: Copy + Default> RingBuffer<T> {
     pub fn new(len: u32) -> Self {
         assert!(len.is_power_of_two(), "a ring buffer of {len} slots: expected a power of two");
         Self { items: vec![T::default(); len as usize].into() }
-    }
-
-    /// Number of slots.
-    #[inline(always)]
-    pub fn len(&self) -> u32 {
-        self.items.len() as u32
-    }
-
-    /// Never: there is a slot at least.
-    pub fn is_empty(&self) -> bool {
-        false
     }
 
     /// Whether this number of items takes all slots.
@@ -68,8 +57,9 @@ impl<T: Copy + Default> RingBuffer<T> {
     #[cold]
     #[inline(never)]
     pub fn double(&mut self, first: u32) {
-        let mut larger = Self::new(self.len().checked_mul(2).expect("a ring buffer of at most 2^31 slots"));
-        for offset in 0..self.len() {
+        let len = self.items.len() as u32;
+        let mut larger = Self::new(len.checked_mul(2).expect("a ring buffer of at most 2^31 slots"));
+        for offset in 0..len {
             let position = first.wrapping_add(offset);
             *larger.get_mut(position) = *self.get(position);
         }
@@ -101,7 +91,7 @@ mod tests {
             let mut buffer = RingBuffer::new(4);
             positions().for_each(|position| *buffer.get_mut(position) = position);
             buffer.double(first);
-            assert_eq!(buffer.len(), 8);
+            assert_eq!(buffer.slots().len(), 8);
             positions().for_each(|position| assert_eq!(*buffer.get(position), position));
         }
     }

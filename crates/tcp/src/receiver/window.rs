@@ -398,7 +398,7 @@ mod tests {
         assert_eq!(offset_of!(Receiver, window) + offset_of!(ReceiveWindow, rcv_rtt_us8), 128);
     }
 
-    fn established(config: &Config) -> ReceiveWindow {
+    pub(super) fn established(config: &Config) -> ReceiveWindow {
         let mut window = ReceiveWindow::new(config);
         window.negotiate(true, true, true);
         window.established(Instant::ZERO, 1);

@@ -79,15 +79,9 @@ impl ReceiveWindow {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::established;
     use super::*;
     use crate::config::{Config, Profile};
-
-    fn established(config: &Config) -> ReceiveWindow {
-        let mut window = ReceiveWindow::new(config);
-        window.negotiate(true, true, true);
-        window.established(Instant::ZERO, 1);
-        window
-    }
 
     #[test]
     fn right_sizing_follows_its_formula() {
