@@ -148,6 +148,6 @@ def test_flows_that_are_not_chosen_take_their_share_and_have_no_row(moved):
 
 
 def plan_on_one_path(plan):
-    """The same with both flows on the path of the first."""
+    """The plan with both flows on the path of the first."""
     first, second = plan.flows
     return replace(plan, flows=[first, replace(second, data_path=first.data_path)])
