@@ -200,6 +200,13 @@ def test_of_many_flows_some_of_each_group_are_explained_as_they_are_among_all():
     assert some.run.flows.equals(everything.run.flows)
 
 
+def test_groups_of_one_size_have_the_same_number_of_explained_flows():
+    flow = {"from": "sender-0", "to": "receiver-0", "size": "10 kB", "count": 10}
+    flows = [flow | {"name": name} for name in ("first", "second", "third")]
+    some = explain(daybreak.Scenario.parse(MIXED | {"flows": flows}), most_flows=6)
+    assert some.flows["group"].to_list() == ["first", "first", "second", "second", "third", "third"]
+
+
 def test_a_kept_run_is_explained_as_it_was(migration, tmp_path):
     run = daybreak.run(migration, seed=3)
     found = explain(run.scenario, run.seed, "simulated", run)

@@ -147,6 +147,16 @@ def test_flows_that_are_not_chosen_take_their_share_and_have_no_row(moved):
     ]  # fmt: skip
 
 
+def test_a_flow_elsewhere_that_begins_and_ends_splits_no_interval(moved):
+    flows = pl.DataFrame(
+        {"flow": [0, 1], "start_ns": [0, 5 * MS], "end_ns": [9 * MS, 8 * MS]},
+        schema={"flow": pl.UInt32, "start_ns": pl.UInt64, "end_ns": pl.UInt64},
+    )
+    circuits = pl.DataFrame(schema={"time_ns": pl.UInt64, "timeline": pl.UInt32, "step": pl.UInt32})
+    found = shares(content(moved), flows, circuits, [0])
+    assert found.select("start_ns", "end_ns", "share_bps").rows() == [(0, 9 * MS, 10 * GBPS)]
+
+
 def plan_on_one_path(plan):
     """The plan with both flows on the path of the first."""
     first, second = plan.flows
