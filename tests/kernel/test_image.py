@@ -25,6 +25,7 @@ echo "$last" >> "$PRETENDED_CALLS"
 case "$last" in
   *.o)
     echo "  CC      $last"
+    case " $* " in *" -j1 "*) ;; *) echo 'fixdep: error opening file: .mine.o.d'; exit 2;; esac
     if [ -n "$MODULE_ERROR" ]; then
       echo "/some/where/arch/um/drivers/daybreak/congestion/mine.c:7:2: error: $MODULE_ERROR"
       echo 'make[1]: *** [mine.o] Error 1'; exit 2
@@ -128,7 +129,7 @@ def test_a_users_congestion_control_makes_an_image_of_its_own(workshop, mine, mo
     assert image.find(variants={"mine", "cubic"}) == with_mine
     assert image.build(workshop, congestion=[mine]) == with_mine
     # It is compiled and linked with the objects of the image without it.
-    assert calls() == ["allnoconfig", "linux", "arch/um/drivers/daybreak/congestion/mine.o", "linux"]
+    assert calls() == ["allnoconfig", "linux", "prepare", "arch/um/drivers/daybreak/congestion/mine.o", "linux"]
     # Another content is another image; the newer one is taken.
     mine.write_text(mine.read_text() + "\n")
     newer = image.build(workshop, congestion=[mine])
