@@ -96,6 +96,19 @@ fn the_rest_of_a_write_without_a_close_waits_for_a_departure() {
 }
 
 #[test]
+fn another_look_at_the_time_of_the_write_does_not_end_its_wait() {
+    let (mut client, sent) = first_window_to(Nic::LongerThanTheTest, 100, false);
+    assert_eq!(sent, [(100, false)]);
+    let now = Instant::ZERO + Duration::from_ms(11);
+    client.set_nodelay(now, true);
+    client.write(now, 1_561);
+    assert_eq!(sends(&mut client, Nic::LongerThanTheTest, now), [(1_460, false)]);
+    assert_eq!(sends(&mut client, Nic::LongerThanTheTest, now), []);
+    client.on_nic_freed(now, 20 + 20 + 100);
+    assert_eq!(sends(&mut client, Nic::LongerThanTheTest, now), [(101, false)]);
+}
+
+#[test]
 fn the_rest_of_a_write_does_not_wait_for_less_memory_than_it_takes() {
     // The ACK of the handshake is all that the NIC holds beside the first write, which is smaller than the second.
     let (mut client, sent) = first_window_to(Nic::LongerThanTheTest, 100, false);

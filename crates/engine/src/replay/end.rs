@@ -115,24 +115,23 @@ impl End {
         loop {
             while let Some(segment) = self.connection.poll_transmit(now) {
                 let is_woken = self.written > 0 && segment.len > 0 && segment.seq > self.written;
-                let at = self
-                    .nic
-                    .send(if is_woken { now + WOKEN } else { now }, IP_HEADER + segment.header_len() + segment.len);
+                let leaves = if is_woken { now + WOKEN } else { now };
+                let at = self.nic.send(leaves, IP_HEADER + segment.header_len() + segment.len);
                 self.sent.push(Captured { at, segment });
                 // A packet that finds the NIC idle is gone at once: the next one has its room.
-                self.free(now);
+                self.free(now, leaves);
             }
-            if !self.free(now) {
+            if !self.free(now, now) {
                 break;
             }
         }
         self.written = self.connection.written_bytes();
     }
 
-    /// Notifies TCP of packets that have left the NIC; false if there are none.
-    fn free(&mut self, now: Instant) -> bool {
+    /// Notifies TCP now of packets that leave the NIC by `until`; false if there are none.
+    fn free(&mut self, now: Instant, until: Instant) -> bool {
         let mut is_freed = false;
-        while let Some(bytes) = self.nic.started(now) {
+        while let Some(bytes) = self.nic.started(until) {
             self.connection.on_nic_freed(now, bytes);
             is_freed = true;
         }

@@ -174,14 +174,15 @@ impl SendBuffer {
         self.wrote_at == now
     }
 
-    /// Whether the write that ends with the socket's data returns now, which it does once.
+    /// Whether the write that ends with the socket's data returns now.
     #[inline]
-    pub fn returns_from_write(&mut self, now: Instant) -> bool {
-        let returns = self.is_written(now) && self.written == self.write_seq;
-        if returns {
-            self.written = 0;
-        }
-        returns
+    pub fn returns_from_write(&self, now: Instant) -> bool {
+        self.is_written(now) && self.written == self.write_seq
+    }
+
+    /// What happens from now on happens after the write has returned.
+    pub fn has_returned(&mut self) {
+        self.written = 0;
     }
 
     /// PSH stands at `end` as well, before all others.

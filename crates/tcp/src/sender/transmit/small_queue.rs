@@ -68,6 +68,7 @@ impl Sender {
         self.small_queue.held = self.small_queue.held.saturating_sub(charge);
         self.small_queue.freed = self.small_queue.freed.wrapping_add(1);
         if std::mem::take(&mut self.small_queue.throttled) {
+            self.buffer.has_returned();
             self.transmit.allow_lost();
         }
     }
