@@ -63,7 +63,7 @@ pub struct AckArrival {
     /// Timestamps of the ACK (RFC 7323).
     pub timestamps: Timestamps,
     /// The ACK took the receive fast path (header prediction): it has the window of the ACK before, no SACK, no
-    /// ECN echo. A duplicate without SACK does as well.
+    /// ECN echo, and the sender has not closed. A duplicate without SACK does as well.
     pub is_fast_path: bool,
 }
 
