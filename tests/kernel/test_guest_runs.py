@@ -86,6 +86,21 @@ def test_what_is_in_flight_means_the_same_on_both_engines(migration):
         assert last == run.flows["retransmits"].to_list()
 
 
+def test_nothing_is_outstanding_when_an_exchange_is_over():
+    flow = {"from": "sender-0", "to": "receiver-0", "name": "one"}
+    asked = {"kind": "request_response", "request": "100 B", "response": "30 kB", "exchanges": 2, "think": "1 ms"}
+    scenario = Scenario(
+        name="exchanges",
+        duration="1 s",
+        topology={"kind": "dumbbell", "pairs": 1, "rate": "1 Gbit/s", "delay": "50 us", "queue": "100 packets"},
+        flows=[flow | {"application": asked}],
+        records={"window": "100 us"},
+    )
+    for engine in ("kernel", "simulated"):
+        window = daybreak.run(scenario, engine=engine).window
+        assert set(window.filter(pl.col("in_flight") == 0)["outstanding_bytes"]) == {0}, engine
+
+
 def test_two_runs_are_identical_and_fill_all_tables(migration):
     scenario = migration.with_({"records": {"window": "1 ms", "queues": "1 ms", "taps": ["green"]}})
     first, second = (daybreak.run(scenario, engine="kernel", seed=3) for _ in range(2))

@@ -71,6 +71,7 @@ fn follow(plan: &Plan, flows: &Flows, device: &Device, zero_ns: u64) -> Result<(
     while !device.wait(Some(zero_ns + due_ps.div_ceil(1_000)))? {
         let mut rows = Vec::new();
         for (index, flow) in plan.flows.iter().enumerate().filter(|(index, _)| !complete[*index]).collect::<Vec<_>>() {
+            let is_opener = matches!(flow.application, Application::Bulk { .. });
             let sender = match &flow.application {
                 Application::Bulk { .. } => flows.client(index),
                 Application::RequestResponse { .. } => flows.server(index),
@@ -83,7 +84,7 @@ fn follow(plan: &Plan, flows: &Flows, device: &Device, zero_ns: u64) -> Result<(
                 complete[index] = info.bytes_acked > bytes;
             }
             if info.is_open() && !complete[index] {
-                let row = info.window_row(index as u32, Instant::from_ps(due_ps));
+                let row = info.window_row(index as u32, Instant::from_ps(due_ps), is_opener);
                 rows.push(if paces[index] { row } else { WindowRow { pacing_bps: 0, ..row } });
             }
         }

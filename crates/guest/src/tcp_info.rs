@@ -104,11 +104,10 @@ impl TcpInfo {
         [ESTABLISHED, FIN_WAIT1].contains(&self.state)
     }
 
-    /// The row of table `window`.
-    pub fn window_row(&self, flow: u32, now: Instant) -> WindowRow {
+    /// The row of table `window`. To who opened the connection the acknowledgement of its SYN counts as a byte.
+    pub fn window_row(&self, flow: u32, now: Instant, is_opener: bool) -> WindowRow {
         let in_flight = (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost);
-        // The acknowledgement of the SYN counts as a byte.
-        let acked = self.bytes_acked.saturating_sub(1);
+        let acked = self.bytes_acked.saturating_sub(u64::from(is_opener));
         WindowRow {
             flow,
             time_ns: now.as_ns(),
