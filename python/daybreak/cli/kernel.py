@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Source = Annotated[
     str | None,
-    typer.Option(help="Kernel source: a tarball or a directory; by default the distribution's newest tested one."),
+    typer.Option(help="Kernel source: a tarball or a directory; by default the distribution's of --linux."),
 ]
 
 
@@ -51,7 +51,7 @@ def build(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Build a kernel image, once for this machine, version, hz and so on. Takes some minutes.
+    """Build a kernel image; one is kept for each version and each set of these options. Takes some minutes.
 
     Adding your own congestion control takes seconds if the image without it exists.
     """
