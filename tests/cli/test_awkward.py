@@ -82,7 +82,7 @@ def test_progress_is_lines_where_there_is_no_terminal(monkeypatch, capsys):
     with terminal.progress_bar("one run") as report:
         for clock[0], done in ((500.0, 0.0), (504.0, 0.25), (505.0, 0.25)):
             report(done, 1)
-    assert capsys.readouterr().err == "one run: 25%, 12 s left (4 s)\n"
+    assert capsys.readouterr().err == "one run: 25%, up to 12 s left (4 s)\n"
     monkeypatch.undo()
     monkeypatch.setattr(terminal, "_FIRST_LINE_AFTER_S", 0.0)
     monkeypatch.setattr(terminal, "_LINE_EVERY_S", 3600.0)
@@ -114,7 +114,7 @@ def test_the_time_until_something_is_done_is_none_of_the_pace(monkeypatch, capsy
     with terminal.progress_bar("one run") as report:
         for clock[0], done in ((100.0, 0.0), (101.0, 0.0), (121.0, 0.0), (142.0, 0.25)):
             report(done, 1)
-    assert capsys.readouterr().err.splitlines() == ["one run: 0% (21 s)", "one run: 25%, 63 s left (42 s)"]
+    assert capsys.readouterr().err.splitlines() == ["one run: 0% (21 s)", "one run: 25%, up to 63 s left (42 s)"]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_scenario(scenario):

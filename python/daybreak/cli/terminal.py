@@ -214,9 +214,10 @@ class _Pace:
         return f"{speed:.3g}/s" if speed and (total is None or total > 1) else ""
 
     def left(self, done: float, total: float | None) -> str:
-        """The remaining time at this pace."""
+        """The remaining time at this pace; an upper bound for a single run, which ends early when its flows are complete."""
         speed = self._speed(done, total)
-        return f"{_duration((total - done) / speed)} left" if speed and total and total > done else ""
+        bound = "up to " if total == 1 else ""
+        return f"{bound}{_duration((total - done) / speed)} left" if speed and total and total > done else ""
 
     def _speed(self, done: float, total: float | None) -> float:
         now = time.monotonic()
