@@ -214,7 +214,7 @@ class _Pace:
         return f"{speed:.3g}/s" if speed and (total is None or total > 1) else ""
 
     def left(self, done: float, total: float | None) -> str:
-        """The remaining time at this pace; an upper bound for a single run, which ends early when its flows are complete."""
+        """The remaining time at this pace: at most that for a single run, which ends when its flows are complete."""
         speed = self._speed(done, total)
         bound = "up to " if total == 1 else ""
         return f"{bound}{_duration((total - done) / speed)} left" if speed and total and total > done else ""
