@@ -76,7 +76,7 @@ def list_(as_json: Json = False) -> None:
     if as_json:
         print_json([_document(one) for one in found])
         return
-    columns = ("version", "ticks", "source", "congestion controls", "edits", "digest", "size", "")
+    columns = ("kernel", "ticks", "source", "congestion controls", "edits", "digest", "size", "")
     print_table(columns, [_row(one) for one in found], numeric=("ticks", "size"))
 
 
@@ -122,7 +122,7 @@ def _row(one: Image) -> tuple[str, ...]:
     users = [*(["pure"] if one.pure else []), *(["options"] if one.users_config else []), *one.users_modules]
     state = "" if image.is_current(one) else "of another recipe"
     return (
-        one.source_version, str(one.hz), one.source, ", ".join(one.variants), ", ".join(one.edits), one.digest[:8],
+        f"{one.source_version}@{one.hz}", str(one.hz), one.source, ", ".join(one.variants), ", ".join(one.edits), one.digest[:8],
         f"{one.size_bytes / 1e6:.0f} MB", ", ".join([*users, *([state] if state else [])]),
     )  # fmt: skip
 
