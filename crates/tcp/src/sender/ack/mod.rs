@@ -266,16 +266,16 @@ impl Sender {
             self.on_old_ack_of_paths(segment, ack);
             return;
         }
-        let delivered_before = self.path.delivery.delivered;
+        let delivered = self.path.delivery.delivered;
         self.tag_sacks(segment, &mut ack);
-        self.run_state_machine_of_old(&mut ack, delivered_before);
+        self.respond_to_old(&mut ack, delivered);
     }
 
-    pub(super) fn run_state_machine_of_old(&mut self, ack: &mut Ack, delivered_before: u64) {
+    /// The rest of an ACK that is older than the last, when `delivered` had been delivered before it: what it reports is
+    /// SACKed from then on, and Linux 6.1.192 counts it as delivered neither now nor when it is acknowledged.
+    pub(super) fn respond_to_old(&mut self, ack: &mut Ack, delivered: u64) {
+        self.path.delivery.delivered = delivered;
         self.run_state_machine(ack, false);
-        if self.path.delivery.delivered > delivered_before {
-            self.path.delivery.delivered_us = self.clock.now_us;
-        }
     }
 
     /// Nothing was outstanding: a window update, or a late duplicate.

@@ -81,15 +81,15 @@ impl Sender {
         let reported = self.take_sacks(segment, &mut ack);
         let mut findings = Vec::with_capacity(self.all_paths().count());
         self.on_each_path(|sender| {
-            let (mut ack, delivered_before) = (ack, sender.path.delivery.delivered);
+            let (mut ack, delivered) = (ack, sender.path.delivery.delivered);
             sender.tag_reported(&reported, &mut ack);
-            findings.push((ack, delivered_before));
+            findings.push((ack, delivered));
         });
         self.remember_sacks(&reported);
         let mut findings = findings.into_iter();
         self.on_each_path(|sender| {
-            let (mut ack, delivered_before) = findings.next().expect("one for each path");
-            sender.run_state_machine_of_old(&mut ack, delivered_before);
+            let (mut ack, delivered) = findings.next().expect("one for each path");
+            sender.respond_to_old(&mut ack, delivered);
         });
         self.settle_probe();
     }
