@@ -117,7 +117,7 @@ fn what_an_old_ack_reports_is_never_counted_as_delivered() {
 #[test]
 fn no_ack_takes_the_fast_path_once_the_application_has_closed() {
     let mut client = Client::new();
-    client.connection.write(at_us(15_000), 20 * MSS);
+    client.connection.write(at_us(15_000), 5 * MSS);
     assert!(client.ack(20_000, 1, &[]).arrival.is_fast_path);
     client.connection.close(at_us(21_000));
     assert_eq!(client.flush(21_000), 0, "the FIN waits for the window");
