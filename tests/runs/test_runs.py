@@ -53,6 +53,17 @@ def test_ready_files_run(path):
     assert (limited["delivered_bytes"] == limited["bytes"]).all()
 
 
+def test_the_window_table_is_in_order_of_time_and_counts_no_fin():
+    topology = {"kind": "dumbbell", "pairs": 2, "rate": "1 Gbit/s", "delay": "5 ms", "queue": "100 packets"}
+    flows = [{"from": f"sender-{i}", "to": f"receiver-{i}", "size": "3 kB", "start": f"{7 - 7 * i} ms"} for i in (0, 1)]
+    scenario = {"name": "short", "duration": "1 s", "topology": topology, "flows": flows, "records": {"window": "1 ms"}}
+    window = daybreak.run(Scenario.parse(scenario)).window
+    assert window["flow"].to_list() != sorted(window["flow"])
+    assert window.select("time_ns", "flow").equals(window.select("time_ns", "flow").sort("time_ns", "flow"))
+    # The last segment carries the FIN.
+    assert set(window["outstanding_bytes"]) == {3000}
+
+
 @pytest.mark.parametrize("table", [name for name, _, _ in _native.tables()])
 def test_each_table_is_an_attribute_that_completion_finds(table, migration):
     assert table in dir(daybreak.Run) and getattr(daybreak.Run, table).__doc__

@@ -170,7 +170,7 @@ table! {
 }
 
 table! {
-    /// A sender's window at one instant. For requests and responses it is the window of the responding end.
+    /// A sender's window at one instant, by time and flow. For requests and responses it is the window of the responding end.
     "window" WindowRow => WindowColumns {
         /// Index of the flow.
         flow: u32,
@@ -185,7 +185,7 @@ table! {
         in_flight: u32,
         /// `in_flight` times the MSS, in bytes.
         bytes_in_flight: u64,
-        /// Bytes sent and not acknowledged, including those SACKed or marked as lost: `snd_nxt - snd_una`.
+        /// Payload sent and not acknowledged, including what is SACKed or marked as lost: `snd_nxt - snd_una` without SYN and FIN.
         outstanding_bytes: u64,
         /// Smoothed round-trip time; 0 before the first sample.
         srtt_ns: u64,

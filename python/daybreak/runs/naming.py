@@ -171,6 +171,8 @@ def _per_flow(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 
 def _window(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    # The simulator samples a sender when it is next called, so the rows of several come flow by flow.
+    frame = frame.sort("time_ns", "flow", maintain_order=True)
     state = _gather(STATES, frame["state"], "state")
     return _per_flow(frame.with_columns(state), plan)
 

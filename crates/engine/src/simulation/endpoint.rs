@@ -80,16 +80,18 @@ impl Endpoint {
     pub(super) fn window_row(&self, flow: u32, at: Instant) -> WindowRow {
         let row = self.connection.window_row(flow, self.clock(at));
         let dilation = u64::from(self.timer_dilation);
-        WindowRow { time_ns: at.as_ns(), srtt_ns: row.srtt_ns / dilation, pacing_bps: row.pacing_bps * dilation, ..row }
-    }
-
-    /// Payload sent and not acknowledged: a SYN or a FIN that is outstanding has a sequence number and is none.
-    pub(super) fn outstanding_payload(&self) -> u64 {
+        // A SYN or a FIN that is outstanding has a sequence number and is no payload.
         let has_flag = matches!(
             self.connection.state(),
             State::SynSent | State::SynReceived | State::FinWait1 | State::Closing | State::LastAck
         );
-        self.connection.window_row(0, Instant::ZERO).outstanding_bytes.saturating_sub(u64::from(has_flag))
+        WindowRow {
+            time_ns: at.as_ns(),
+            outstanding_bytes: row.outstanding_bytes.saturating_sub(u64::from(has_flag)),
+            srtt_ns: row.srtt_ns / dilation,
+            pacing_bps: row.pacing_bps * dilation,
+            ..row
+        }
     }
 
     /// Reports to the probe what a segment or a timer has changed: payload delivered, the window, or that the

@@ -58,7 +58,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         row.dup_acks += counters.dup_acks;
         row.reordered += received.reordered;
         row.duplicates += received.duplicates;
-        row.outstanding_bytes += sender.outstanding_payload();
+        row.outstanding_bytes += sender.window_row(0, Instant::ZERO).outstanding_bytes;
     }
 
     /// The tables that are there because some flow has such an application.
