@@ -1,7 +1,7 @@
 """The engine of Daybreak, its registries and its random streams."""
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 
@@ -14,6 +14,7 @@ __all__ = [
     "check_plan",
     "circuit_policies",
     "control_events",
+    "downtimes",
     "drop_reasons",
     "flow_policies",
     "plan_schema",
@@ -85,6 +86,11 @@ def flow_policies() -> list[Entry]:
 
 def control_events() -> list[str]:
     """The decisions of controllers, in the order of the numbers in table `control`."""
+
+def downtimes() -> list[tuple[str, Literal["lose", "hold", "old_path"], Literal["empty", "keep", "drain", "part"]]]:
+    """The downtime policies: of each its name, what happens to packets that arrive at a dark route ("lose", "hold" or
+    "old_path"), and to a queue when one of its gates closes ("empty", "keep", "drain" or "part").
+    """
 
 def drop_reasons() -> list[tuple[str, str]]:
     """The reasons for losses, in the order of the numbers in table `drops`: a name, and what the place is an index of

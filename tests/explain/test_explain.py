@@ -11,6 +11,7 @@ from daybreak.engines import lowered
 from daybreak.errors import OutputError, ScenarioError
 from daybreak.explain import explain
 from daybreak.metrics.explanation import COLUMNS, PARTS
+from daybreak.plan.downtimes import POLICIES
 from daybreak.plan.types import Bulk
 
 
@@ -51,7 +52,7 @@ def test_the_parts_of_every_ready_scenario_add_up(path):
     variants=st.lists(st.sampled_from(["cubic", "reno", "bbr", "westwood", "vegas"]), min_size=2, max_size=2),
     period=st.sampled_from(["1 ms", "3 ms", "10 ms"]),
     night=st.sampled_from(["0 s", "100 us", "900 us"]),
-    downtime=st.sampled_from(["drop", "hold", "drain", "make_before_break"]),
+    downtime=st.sampled_from([*POLICIES]),
     queue=st.sampled_from(["5 packets", "40 packets", "400 packets"]),
     rate=st.sampled_from(["100 Mbit/s", "1 Gbit/s", "40 Gbit/s"]),
     rtt=st.sampled_from(["20 us", "1 ms"]),

@@ -5,6 +5,7 @@ import pytest
 import daybreak
 from daybreak.errors import ScenarioError
 from daybreak.learn import design, setting
+from daybreak.plan.downtimes import POLICIES
 
 
 def as_migrated(migration):
@@ -65,7 +66,7 @@ def test_policies_that_are_taken_for_others_give_the_same_flows(drawn):
         again = setting.scenario_of(setting.describe(scenario))
         return [daybreak.run(each, seed=3).flows for each in (scenario, again)]
 
-    for downtime in ("drop", "hold", "drain", "make_before_break"):
+    for downtime in POLICIES:
         before, after = flows(downtime)
         assert before.equals(after), downtime
 

@@ -9,12 +9,14 @@ from ready_files import ROOT
 
 from daybreak import _native
 from daybreak.errors import ScenarioError
+from daybreak.plan.downtimes import POLICIES
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import lower
 
 times = st.integers(1, 10**7).map(lambda ns: f"{ns} ns")
 rates = st.integers(1, 10**7).map(lambda mbps: f"{mbps} Mbit/s")
 queues = st.one_of(st.integers(1, 10**6).map(lambda n: f"{n} packets"), st.integers(1, 10**9).map(lambda n: f"{n} B"))
+OF_CIRCUITS = [name for name, policy in POLICIES.items() if policy.is_of_circuits]
 variants = st.sampled_from([entry.name for entry in _native.variants()])
 
 
@@ -35,11 +37,11 @@ def parallel(draw):
     ]  # fmt: skip
     migrate = {
         "kind": "migrate", "flows": ["f0"], "between": links, "period": draw(times), "night": draw(times),
-        "downtime": draw(st.sampled_from(["drop", "hold", "drain", "make_before_break"])), "start": draw(times),
+        "downtime": draw(st.sampled_from([*POLICIES])), "start": draw(times),
     }  # fmt: skip
     circuit = {
         "kind": "circuit", "matchings": draw(st.permutations(links)), "day": draw(times), "night": draw(times),
-        "downtime": draw(st.sampled_from(["drop", "hold", "drain"])), "start": draw(times),
+        "downtime": draw(st.sampled_from(OF_CIRCUITS)), "start": draw(times),
     }  # fmt: skip
     link = st.sampled_from(links)
     actions = st.one_of(

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 import daybreak
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import lower
-from daybreak.scenario.topologies import LeafSpine
+from daybreak.scenario.topologies.leaf_spine import LeafSpine
 
 NETWORK = {
     "kind": "leaf_spine", "leaves": 6, "spines": 2, "hosts_per_leaf": 2, "rate": "1 Gbit/s", "delay": "20 us",

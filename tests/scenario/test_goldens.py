@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from networks import NETWORKS
 from ready_files import ROOT
 
 from daybreak import _native
@@ -18,47 +19,6 @@ ONE_FLOW = {
     "topology": {"kind": "dumbbell", "rate": "10 Gbit/s", "delay": "20 us", "queue": "350 packets"},
     "flows": [{"from": "sender-0", "to": "receiver-0", "size": "1 MB"}],
 }
-# Parameters of each topology: those that it must have, and all.
-LIGHT_PATH = {
-    "rtt": "20 ms", "sender_rate": "1 Gbit/s", "ip_rate": "2 Gbit/s", "optical_rate": "3 Gbit/s",
-    "receiver_rate": "4 Gbit/s",
-}  # fmt: skip
-LINK = {"rate": "1 Gbit/s", "delay": "1 ms", "queue": "9 packets"}
-HYBRID = {
-    "host_rate": "40 Gbit/s", "host_delay": "1 us", "packet_rate": "10 Gbit/s", "packet_delay": "5 us",
-    "circuit_rate": "80 Gbit/s", "circuit_delay": "30 us", "voq": "16 packets",
-}  # fmt: skip
-TOPOLOGIES = {
-    "dumbbell": [
-        LINK,
-        LINK | {"pairs": 2, "access_rate": "4 Gbit/s", "access_delay": "3 us", "loss": 0.01, "framing": 14},
-    ],
-    "parallel_links": [
-        {"access_rate": "40 Gbit/s", "between": [LINK | {"name": "packet"}, LINK | {"name": "light"}]},
-        {
-            "pairs": 2, "access_rate": "40 Gbit/s", "access_delay": "2 us", "framing": 14,
-            "between": [LINK | {"name": "a"}, {"name": "b", "rate": "10 Gbit/s", "delay": "2 ms", "queue": "1 MB"}],
-        },
-    ],
-    "migration_testbed": [
-        {},
-        {"rate": "5 Tbit/s", "rtt": "101 ps", "queue": "7 packets", "jitter": "0", "framing": 14},
-    ],
-    "hybrid": [
-        HYBRID | {"racks": 2, "hosts": 1},
-        HYBRID | {"racks": 3, "hosts": 2, "to_host_rate": "800 Gbit/s", "framing": 0},
-    ],
-    "leaf_spine": [
-        LINK | {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
-        LINK | {"leaves": 1, "spines": 1, "hosts_per_leaf": 1, "spine_rate": "4 Gbit/s", "framing": 14},
-        LINK | {"leaves": 3, "spines": 3, "hosts_per_leaf": 1, "spine_rate": "4 Gbit/s", "direct": [[0, 1], [2, 0]]},
-    ],
-    "light_path": [
-        LIGHT_PATH,
-        LIGHT_PATH
-        | {"optical_delay": "3 ms", "receiver_queue": "7 packets", "nic_queue": "8 packets", "framing": 0},
-    ],
-}  # fmt: skip
 
 
 def test_the_schema_in_the_documents_is_that_of_the_models(golden):
@@ -87,7 +47,7 @@ def test_topologies_are_built_link_by_link(golden):
     lines = []
     for model in REGISTRY:
         kind = model.model_fields["kind"].default
-        for parameters in TOPOLOGIES[kind]:
+        for parameters in NETWORKS[kind].built:
             nodes, links = model.model_validate(parameters).build()
             lines += [f"# {kind} {json.dumps(parameters)}", *(f"{node.kind} {node.name}" for node in nodes)]
             for link in links:

@@ -6,8 +6,14 @@ import pytest
 from ready_files import ROOT, SCENARIO_FILES
 
 import daybreak
+from daybreak import scenario as scenario_names
 from daybreak.errors import ScenarioError
 from daybreak.scenario import Dumbbell, Flow, Migrate, Records, Scenario, Variant, load
+from daybreak.scenario.controllers import Controller
+from daybreak.scenario.model import members
+from daybreak.scenario.schedules import REGISTRY as SCHEDULES
+from daybreak.scenario.timelines import Timeline
+from daybreak.scenario.topologies import REGISTRY as TOPOLOGIES
 
 FILES = [*SCENARIO_FILES, ROOT / "tests" / "goldens" / "everything.toml"]
 
@@ -25,6 +31,12 @@ def one_flow(**fields):
 def test_a_scenario_is_the_same_after_a_file_of_it(path):
     scenario = load(path)
     assert Scenario.parse(tomllib.loads(scenario.to_toml())) == scenario
+
+
+@pytest.mark.parametrize("model", [*TOPOLOGIES, *SCHEDULES, *members(Timeline), *members(Controller)])
+def test_what_a_file_may_choose_by_its_kind_can_be_made_in_python(model):
+    assert getattr(scenario_names, model.__name__) is model and model.__name__ in scenario_names.__all__
+    assert f"`{model.__name__}`" in (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
 
 
 def test_objects_make_the_scenario_that_tables_make(tmp_path):

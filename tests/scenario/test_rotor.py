@@ -8,7 +8,7 @@ from daybreak import _native
 from daybreak.errors import ScenarioError
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import lower
-from daybreak.scenario.schedules import Rotor
+from daybreak.scenario.schedules.rotor import Rotor
 
 ROTOR = {"kind": "rotor", "day": "90 us", "night": "10 us", "switches": 2}
 

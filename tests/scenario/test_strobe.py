@@ -11,9 +11,9 @@ from daybreak.errors import ScenarioError
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import lower
 from daybreak.scenario.quantities import QueueLimit, Span
-from daybreak.scenario.schedules import Strobe
 from daybreak.scenario.schedules.cycle import changes, is_inside
-from daybreak.scenario.topologies import Hybrid
+from daybreak.scenario.schedules.strobe import Strobe
+from daybreak.scenario.topologies.hybrid import Hybrid
 
 US = 1_000_000
 NETWORK = {

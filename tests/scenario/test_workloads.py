@@ -13,7 +13,7 @@ from daybreak._native import Stream
 from daybreak.errors import ScenarioError
 from daybreak.scenario import Scenario, load, save
 from daybreak.scenario.lowering import lower
-from daybreak.scenario.workloads import DataMining, Hadoop, WebSearch
+from daybreak.scenario.workloads.sizes import DataMining, Hadoop, WebSearch
 
 US, MS = 10**6, 10**9
 HOSTS = [f"{side}-{i}" for side in ("sender", "receiver") for i in range(3)]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::PacketId;
-use crate::circuit::Downtime;
+use crate::circuit::AtRoute;
 use crate::control::Passed;
 
 /// One step of a path. A list of steps ends with a fork, a return or a route switch, which continue elsewhere, or else
@@ -67,8 +67,8 @@ pub(crate) struct RouteSwitch {
     pub alternatives: Vec<u32>,
     /// First step of the alternative in force.
     pub current: u32,
-    /// Policy while dark.
-    pub dark: Option<Downtime>,
+    /// What happens to arrivals while it is dark.
+    pub dark: Option<AtRoute>,
     pub held: VecDeque<PacketId>,
     pub hold_limit: u64,
     /// Packets that have passed here.

@@ -4,7 +4,7 @@ mod rig;
 
 use std::collections::BTreeMap;
 
-use daybreak_fabric::circuit::Downtime;
+use daybreak_fabric::circuit::{AtGate, Downtime};
 use daybreak_fabric::control::Action;
 use daybreak_fabric::{Config, Ecn, ForkConfig, QueueConfig, Step};
 use daybreak_units::{Duration, Instant};
@@ -165,11 +165,11 @@ impl Expected {
             }
             Action::CloseGate { queue, link, downtime } => {
                 let gate = self.gates.get_mut(&(queue, link)).expect("it is there");
-                *gate = match (*gate, downtime) {
-                    (Gate::Closed, _) | (_, Downtime::Drop | Downtime::Hold) => Gate::Closed,
+                *gate = match (*gate, downtime.effect().at_gate) {
+                    (Gate::Closed, _) | (_, AtGate::Empty | AtGate::Keep) => Gate::Closed,
                     (Gate::Draining(since), _) => Gate::Draining(since),
-                    (_, Downtime::Drain) => Gate::Draining(moves),
-                    (_, Downtime::MakeBeforeBreak) => Gate::Parting,
+                    (_, AtGate::Drain) => Gate::Draining(moves),
+                    (_, AtGate::Part) => Gate::Parting,
                 };
             }
             _ => {}

@@ -1,5 +1,6 @@
 //! The registries: every name that a scenario may use, what it means, and its parameters.
 
+use daybreak_fabric::circuit::Downtime;
 use daybreak_fabric::{DropReason, Place, control, queue};
 use daybreak_tcp::congestion;
 use daybreak_trace::ControlEvent;
@@ -103,6 +104,14 @@ fn policies(are_wanted: impl Fn(&control::Controls) -> bool) -> Vec<Entry> {
 #[pyfunction]
 pub fn control_events() -> Vec<&'static str> {
     ControlEvent::ALL.iter().map(|event| event.name()).collect()
+}
+
+/// The downtime policies: of each its name, what happens to packets that arrive at a dark route ("lose", "hold" or
+/// "old_path"), and to a queue when one of its gates closes ("empty", "keep", "drain" or "part").
+#[pyfunction]
+pub fn downtimes() -> Vec<(&'static str, &'static str, &'static str)> {
+    let effects = Downtime::ALL.iter().map(|policy| policy.effect());
+    effects.map(|effect| (effect.name, effect.at_route.name(), effect.at_gate.name())).collect()
 }
 
 /// The reasons for losses, in the order of the numbers in table `drops`: a name, and what the place is an index of

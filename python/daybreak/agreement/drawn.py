@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from daybreak import _native
 from daybreak._native import Stream
 from daybreak.errors import ScenarioError
+from daybreak.plan.downtimes import POLICIES
 
 from .suite import HEADERS, Case
 
@@ -103,7 +104,7 @@ def _case(seed: int, number: int) -> Case:
         fields["day"] = f"{round(draw.between(300, 10_000)) * 1000 + 7} ns"
     if shape == "circuit" or (shape == "moved" and draw.chance(2)):
         fields["night"] = f"{min(draw.between(10, 500), longest_night):.0f} us"
-        fields["downtime"] = draw.one(("drop", "hold", "drain") if shape == "circuit" else ("drop", "hold"))
+        fields["downtime"] = draw.one([one.name for one in POLICIES.values() if shape in one.drawn_for])
     return Case.model_validate(fields)
 
 

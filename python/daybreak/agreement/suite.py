@@ -17,8 +17,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from daybreak.errors import ScenarioError, UnknownName, reason
+from daybreak.plan.types import Downtime
 from daybreak.scenario import QueueLimit, Rate, RequestResponse, Span
-from daybreak.scenario.actions import Downtime
 from daybreak.scenario.model import Model
 from daybreak.scenario.problems import scenario_error
 from daybreak.scenario.quantities import reject

@@ -11,9 +11,9 @@ import typer
 from daybreak import _native
 from daybreak.engines import ENGINES
 from daybreak.scenario.choice import default_text, range_text
-from daybreak.scenario.model import Model
+from daybreak.scenario.model import Model, members
 from daybreak.scenario.schedules import REGISTRY as SCHEDULES
-from daybreak.scenario.timelines import Circuit, Migrate, Program
+from daybreak.scenario.timelines import Timeline
 from daybreak.scenario.topologies import REGISTRY as TOPOLOGIES
 from daybreak.scenario.workloads import PAIRS, PROCESSES, SIZES
 
@@ -132,7 +132,7 @@ def _studies() -> Entries:
 
 def _schedules() -> tuple[Entries, list[_native.Entry]]:
     """Kinds of timelines, and the policies of controllers."""
-    return _models(Migrate, Circuit, Program, *SCHEDULES), _native.circuit_policies() + _native.flow_policies()
+    return _models(*members(Timeline), *SCHEDULES), _native.circuit_policies() + _native.flow_policies()
 
 
 _PARAMETRISED: dict[What, Callable[[], tuple[Entries, list[_native.Entry]]]] = {

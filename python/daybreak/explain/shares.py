@@ -14,6 +14,7 @@ from typing import Any, assert_never
 import polars as pl
 
 from daybreak.plan import types as plan
+from daybreak.plan.downtimes import POLICIES
 
 SCHEMA = {"flow": pl.UInt32, "start_ns": pl.Int64, "end_ns": pl.Int64, "share_bps": pl.Int64, "fills_bytes": pl.Int64}
 
@@ -133,7 +134,7 @@ class _Network:
             case plan.SetRoute():
                 self.routes[action.route_switch] = action.alternative
             case plan.Darken():
-                if action.downtime != "make_before_break":
+                if POLICIES[action.downtime].is_night:
                     self.routes[action.route_switch] = None
             case plan.OpenGate():
                 self.closed.discard((action.queue, action.link))

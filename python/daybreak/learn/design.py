@@ -26,7 +26,7 @@ FLOWS = (1, 2, 3, 4)
 HZ = {100: 0.2, 250: 0.3, 300: 0.2, 1000: 0.3}
 """Ticks a second that Linux is built with, and how often each is drawn."""
 DOWNTIMES = {"none": 0.3, "drop": 0.4, "hold": 0.3}
-"""Policies, and how often each is drawn. The others are these: see `setting.describe`."""
+"""Policies (`downtimes.LEARNT`), and how often each is drawn. The others are these: see `setting.describe`."""
 MARGIN = 1.1
 """The settings that are learnt from reach beyond `RANGES` by this factor."""
 _PHASE_BEYOND = {"none": 0.25, "drop": 0.05, "hold": 0.05}

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from daybreak.plan.downtimes import LEARNT
+
 from .columns import Setting
 from .setting import GROUPS, VARIANTS
 
@@ -124,7 +126,7 @@ def numbers_of(settings: Sequence[Setting] | pl.DataFrame) -> Array:
 
 
 def _names_of(settings: Sequence[Setting] | pl.DataFrame) -> Array:
-    known = {name: number for number, name in enumerate(("none", "drop", "hold", *VARIANTS))}
+    known = {name: number for number, name in enumerate((*LEARNT, *VARIANTS))}
     keys = ("downtime", *(f"{group}_variant" for group in GROUPS))
     return np.array([[known.get(one, -1) for one in _column(settings, key)] for key in keys], np.int8).T
 

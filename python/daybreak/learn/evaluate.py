@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from daybreak.plan.downtimes import LEARNT
 from daybreak.sweeps import Executor, Report
 
 from . import dataset, features
@@ -18,7 +19,6 @@ from .simulated import LOOKS, MOST, is_known
 
 FIRST_SEED = 1_000_001
 """Of the runs that answers are made of: no data has as many runs."""
-_POLICIES = ("none", "drop", "hold")
 
 
 def judge(model: Model, data: Dataset, simulated: Sequence[Array] = ()) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def judge(model: Model, data: Dataset, simulated: Sequence[Array] = ()) -> dict[
     center, ends = model.regressor.predict(x, which), model.regressor.predict_interval(x, which)
     known = _Known(target(data), number, data.seconds() / data.ideal_s(), center, ends, simulated=simulated)
     policies = np.array([setting["downtime"] for setting in settings])
-    wanted = {"all": np.ones(len(settings), bool)} | {name: policies == name for name in _POLICIES}
+    wanted = {"all": np.ones(len(settings), bool)} | {name: policies == name for name in LEARNT}
     return {
         "settings": len(settings), "runs": data.table.height,
         "unended_runs": int(data.table["migrated_fct_s"].is_null().sum()), "outside": int(outside.sum()),

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from daybreak.plan.downtimes import LEARNT
 from daybreak.scenario import Scenario
 
 from . import domain, features, measured
@@ -32,8 +33,6 @@ TOLERATED = 0.2
 NOTABLE = 0.05
 """Prolongations below this part of the ideal time may be wrong by as much as this one."""
 _UNSURE = "the model is not sure"
-_CLASSES = ("none", "drop", "hold")
-"""Policies, in each of which intervals are calibrated apart."""
 
 
 @dataclass(frozen=True)
@@ -134,8 +133,8 @@ def seconds(values: Array, ideal_s: Array) -> Array:
 
 
 def classes(settings: Sequence[Mapping[str, Any]]) -> Array:
-    """The number of each setting's policy."""
-    return np.array([_CLASSES.index(setting["downtime"]) for setting in settings])
+    """The number of each setting's policy: in each, intervals are calibrated apart."""
+    return np.array([LEARNT.index(setting["downtime"]) for setting in settings])
 
 
 def fit(data: Dataset, **given: Any) -> Model:

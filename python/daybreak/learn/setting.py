@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from daybreak.errors import ScenarioError
+from daybreak.plan.downtimes import POLICIES
 from daybreak.scenario import Scenario, load
 from daybreak.scenario.timelines import Migrate
 from daybreak.scenario.topologies.migration_testbed import MigrationTestbed
@@ -38,8 +39,8 @@ def testbed() -> Scenario:
 def describe(scenario: Scenario) -> dict[str, Any]:
     """The setting of a scenario in human terms. Raises ScenarioError that says what is not of the testbed's kind.
 
-    Each policy is told by the one of "none", "drop" and "hold" that does the same with these flows: `drain` is `hold`,
-    and `make_before_break` is no night and moves that are later by its length.
+    Each policy is told by the one of "none", "drop" and "hold" that does the same with these flows
+    (`Policy.learnt_as`): `drain` is `hold`, and `make_before_break` is no night and moves that are later by its length.
     """
     try:
         return _described(scenario)
@@ -75,9 +76,9 @@ def _described(scenario: Scenario) -> dict[str, Any]:
     if not testbed.queue.in_packets:
         raise ScenarioError(f'topology.queue = "{testbed.queue}": a model needs packets', "topology.queue")
     period, night, start = (time / 1e9 for time in (moves[0].period, moves[0].night, moves[0].start))
-    downtime = {"drain": "hold"}.get(moves[0].downtime, moves[0].downtime) if night else "none"
-    if downtime == "make_before_break":
-        night, start, downtime = 0.0, start + night, "none"
+    downtime = POLICIES[moves[0].downtime].learnt_as if night else "none"
+    if downtime == "none":
+        night, start = 0.0, start + night
     return found | {
         "rate_gbps": testbed.rate / 1e9, "rtt_us": testbed.rtt / 1e6, "buffer_packets": int(testbed.queue),
         "period_ms": period, "night_ms": night, "downtime": downtime, "start_ms": start, "hz": scenario.stack.hz,

@@ -15,6 +15,7 @@ import polars as pl
 from daybreak.engines import run_many
 from daybreak.errors import ScenarioError
 from daybreak.metrics.confidence import Interval, of_all
+from daybreak.plan.downtimes import POLICIES
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
 from daybreak.scenario.timelines import Migrate
@@ -265,7 +266,7 @@ def _moves(scenario: Scenario) -> Migrate:
 
 
 def _dark_ms(moves: Migrate) -> float:
-    return 0.0 if moves.downtime == "make_before_break" else moves.night / 1e9
+    return moves.night / 1e9 if POLICIES[moves.downtime].is_night else 0.0
 
 
 def _outcome(run: Run) -> Outcome:
@@ -295,7 +296,7 @@ def utilisation(run: Run) -> float | None:
 def is_moved(run: Run) -> bool:
     """Whether one of the migrated flows was moved between its start and its end."""
     moves = _moves(run.scenario)
-    late = moves.night if moves.downtime == "make_before_break" else 0
+    late = 0 if POLICIES[moves.downtime].is_night else moves.night
     first = moves.start + moves.period + late
 
     def moved(until_ns: int) -> int:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from . import types
+from .downtimes import POLICIES
 
 Links = frozenset[int]
 _Gate = types.OpenGate | types.CloseGate
@@ -77,8 +78,12 @@ def _walked(program: _Program, start: Links) -> Iterator[Links]:
         for action in actions:
             now = _after(now, action)
         # A draining link continues beside those that are opened.
-        drained = {one.link for one in actions if isinstance(one, types.CloseGate) and one.downtime == "drain"}
+        drained = {one.link for one in actions if isinstance(one, types.CloseGate) and _drains(one)}
         yield now | (before & drained)
+
+
+def _drains(action: types.CloseGate) -> bool:
+    return POLICIES[action.downtime].at_gate == "drain"
 
 
 def _greatest(sets: set[Links], every: Links) -> frozenset[Links]:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, assert_never
 
 from daybreak.plan import types as plan
+from daybreak.plan.downtimes import POLICIES
 
 NIGHT = "night"
 
@@ -34,7 +35,7 @@ def controlled_phase(controls: plan.Controls, event: str, path: int) -> str | No
             return "day 0" if event == "in_force" else NIGHT
         case plan.ControlledFlows():
             if event == "setting_up":
-                return "path 0" if controls.downtime == "make_before_break" else NIGHT
+                return NIGHT if POLICIES[controls.downtime].is_night else "path 0"
             return f"path {path}" if event == "in_force" else "path 0"
         case _:
             assert_never(controls)
@@ -124,7 +125,7 @@ class _State:
                     self._routes[action.route_switch] = action.alternative
             case plan.Darken():
                 # The old path goes on until the new one is there.
-                if action.route_switch in self._routes and action.downtime != "make_before_break":
+                if action.route_switch in self._routes and POLICIES[action.downtime].is_night:
                     self._routes[action.route_switch] = None
             case plan.OpenGate() | plan.CloseGate():
                 if self.gates:

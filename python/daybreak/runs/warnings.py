@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from daybreak.plan import types as plan
+from daybreak.plan.downtimes import POLICIES
 
 _PS_PER_MS = 10**9
 
@@ -32,4 +33,10 @@ def _locked_timeouts(content: plan.Plan) -> Iterator[str]:
 
 
 def _drops(action: plan.Action) -> bool:
-    return isinstance(action, plan.Darken | plan.CloseGate) and action.downtime == "drop"
+    match action:
+        case plan.Darken():
+            return POLICIES[action.downtime].at_route == "lose"
+        case plan.CloseGate():
+            return POLICIES[action.downtime].at_gate == "empty"
+        case _:
+            return False

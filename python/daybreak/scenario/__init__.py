@@ -17,11 +17,18 @@ from .network import Link, Mark, Marker, Node, Queue
 from .quantities import FlowSize, Framing, Load, Loss, QueueLimit, Rate, Size, Span
 from .records import Records
 from .scenario import Scenario
-from .schedules import DirectTurns, Rotor, Strobe
+from .schedules.direct_turns import DirectTurns
+from .schedules.rotor import Rotor
+from .schedules.strobe import Strobe
 from .stack import Stack
 from .timelines import Circuit, Migrate, Program, Route
 from .times import Exponential, Uniform
-from .topologies import Dumbbell, Hybrid, LeafSpine, LightPath, MigrationTestbed, ParallelLinks
+from .topologies.dumbbell import Dumbbell
+from .topologies.hybrid import Hybrid
+from .topologies.leaf_spine import LeafSpine
+from .topologies.light_path import LightPath
+from .topologies.migration_testbed import MigrationTestbed
+from .topologies.parallel_links import ParallelLinks
 from .traces import LinkTrace
 from .traffic import Arrivals, ConstantRate, Flow, RequestResponse
 

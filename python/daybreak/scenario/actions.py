@@ -4,13 +4,12 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from daybreak.plan.downtimes import POLICIES
+from daybreak.plan.types import Downtime
+
 from .choice import ParameterValue
 from .model import Tagged
-from .quantities import Loss, QueueLimit, Rate, Span
-
-Downtime = Literal["drop", "hold", "drain", "make_before_break"]
-"""What happens to packets in a night: they are dropped; held until the day; held, except those queued before, which are
-sent; or carried by the old path until the new one is up."""
+from .quantities import Loss, QueueLimit, Rate, Span, reject
 
 
 class OpenGate(Tagged):
@@ -137,3 +136,11 @@ Action = Annotated[
     Field(discriminator="kind"),
 ]
 """An action, selected by its `kind`."""
+
+
+def refuse_other_path(downtime: Downtime) -> None:
+    """Raises if a policy for closing links needs another one for their queues."""
+    if not POLICIES[downtime].is_of_circuits:
+        *others, last = (f'"{name}"' for name, policy in POLICIES.items() if policy.is_of_circuits)
+        expected = f"{', '.join(others)} or {last}"
+        raise reject(f'has downtime "{downtime}": expected {expected}, a circuit has no other path')

@@ -4,10 +4,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from .actions import Downtime
+from daybreak.plan.types import Downtime
+
+from .actions import refuse_other_path
 from .choice import CircuitPolicy, FlowPolicy
 from .model import Names, Tagged
-from .quantities import Span, reject
+from .quantities import Span
 from .timelines import MovedFlows
 from .traffic import Via
 
@@ -32,10 +34,7 @@ class CircuitController(Tagged):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> "CircuitController":
-        if self.downtime == "make_before_break":
-            raise reject(
-                'has downtime "make_before_break": expected "drop", "hold" or "drain", a circuit has no other path'
-            )
+        refuse_other_path(self.downtime)
         return self
 
 

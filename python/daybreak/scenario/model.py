@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import (
     BaseModel,
@@ -69,6 +69,12 @@ class Tagged(Model):
     @model_serializer(mode="wrap")
     def _keep_kind(self, serialise: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         return {"kind": self.kind} | serialise(self)  # type: ignore[attr-defined]
+
+
+def members(union: Any) -> tuple[Any, ...]:
+    """The models of a tagged union, in its order: a union is the registry of its kinds."""
+    models, *_ = get_args(union)
+    return get_args(models)
 
 
 def check_texts(document: dict[str, Any], source: str) -> None:

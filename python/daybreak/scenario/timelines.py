@@ -4,7 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from .actions import Action, Downtime
+from daybreak.plan.types import Downtime
+
+from .actions import Action, refuse_other_path
 from .model import Model, Tagged
 from .quantities import QueueLimit, Span, reject
 from .traces import LinkTrace
@@ -113,10 +115,7 @@ class Circuit(Tagged):
         days = Span(len(self.matchings) * (self.day + self.night))
         if self.week is not None and self.week < days:
             raise reject(f"has a week of {self.week}: expected at least its days and nights, {days}")
-        if self.downtime == "make_before_break":
-            raise reject(
-                'has downtime "make_before_break": expected "drop", "hold" or "drain", a circuit has no other path'
-            )
+        refuse_other_path(self.downtime)
         if not any(self.matchings):
             raise reject("has no link in any matching: expected at least one")
         return self

@@ -9,7 +9,9 @@ from .model import Model, Names, Tagged
 from .programs import Programs
 from .quantities import FlowSize, Rate, Size, Span, reject
 from .times import Time
-from .workloads import AllAtOnce, Every, OnePair, Pairs, Process, Sizes, Trace
+from .workloads.pairs import OnePair, Pairs
+from .workloads.processes import AllAtOnce, Every, Process, Trace
+from .workloads.sizes import Sizes
 
 MOST_MESSAGE = 2**36
 """Size of a request or a response."""

@@ -1,6 +1,6 @@
 //! A gate lets a link pull from a queue.
 
-use super::Downtime;
+use super::AtGate;
 use crate::queue::{Lane, Lanes};
 use crate::scheduler::Place;
 
@@ -54,16 +54,16 @@ impl Gate {
     }
 
     /// Begins a night, given how many packets are queued, and the number of the next one that the discipline will keep.
-    pub(crate) fn close(&mut self, downtime: Downtime, waiting: Lanes, next: u64) {
+    pub(crate) fn close(&mut self, how: AtGate, waiting: Lanes, next: u64) {
         if !matches!(self.state, GateState::Draining(_)) {
             self.before = next;
         }
-        self.state = match (self.state, downtime) {
-            (GateState::Closed, _) | (_, Downtime::Drop | Downtime::Hold) => GateState::Closed,
+        self.state = match (self.state, how) {
+            (GateState::Closed, _) | (_, AtGate::Empty | AtGate::Keep) => GateState::Closed,
             // It is night already, and later arrivals stay.
             (GateState::Draining(left), _) => GateState::Draining(left),
-            (_, Downtime::Drain) => draining(waiting),
-            (_, Downtime::MakeBeforeBreak) => GateState::Parting,
+            (_, AtGate::Drain) => draining(waiting),
+            (_, AtGate::Part) => GateState::Parting,
         };
     }
 

@@ -3,5 +3,5 @@
 mod downtime;
 mod gate;
 
-pub use downtime::Downtime;
+pub use downtime::{AtGate, AtRoute, Downtime, Effect};
 pub(crate) use gate::{Gate, GateState};

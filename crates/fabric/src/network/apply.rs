@@ -22,9 +22,9 @@ impl<B: Copy> Fabric<B> {
         );
         match *action {
             Action::SetRoute { route_switch, alternative } => self.set_route(ctx, route_switch, alternative),
-            Action::Darken { route_switch, downtime } => self.darken(route_switch, downtime),
+            Action::Darken { route_switch, downtime } => self.darken(route_switch, downtime.effect().at_route),
             Action::OpenGate { queue, link } => self.open_gate(ctx, queue, link),
-            Action::CloseGate { queue, link, downtime } => self.close_gate(ctx, queue, link, downtime),
+            Action::CloseGate { queue, link, downtime } => self.close_gate(ctx, queue, link, downtime.effect().at_gate),
             Action::SetLimit { queue, packets, bytes } => self.set_limit(ctx, queue, Limits { packets, bytes }),
             Action::SetRate { link, rate_bps } => self.set_rate(link, Rate::from_bps(rate_bps)),
             Action::SetDelay { link, delay_ps } => self.impairment_of(link).set_delay(Duration::from_ps(delay_ps)),

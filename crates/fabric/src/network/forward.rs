@@ -1,7 +1,7 @@
 //! Forwards packets from one step of their path to the next.
 
 use super::{Context, Fabric};
-use crate::circuit::Downtime;
+use crate::circuit::AtRoute;
 use crate::link::UNIMPAIRED;
 use crate::path::{Decoded, NO_STEP};
 use crate::{DropReason, Monitor, PacketId, Schedule, Wake};
@@ -85,14 +85,14 @@ impl<B: Copy> Fabric<B> {
     ) -> bool {
         let switch = &mut self.route_switches[index as usize];
         match switch.dark {
-            None | Some(Downtime::MakeBeforeBreak) => {
+            None | Some(AtRoute::OldPath) => {
                 let packet = self.slab.get_mut(id);
                 packet.cursor = switch.current;
                 switch.passed.count(packet.bytes);
                 return true;
             }
-            Some(Downtime::Drop) => self.lose(ctx, id, DropReason::Night, index),
-            Some(Downtime::Hold | Downtime::Drain) => {
+            Some(AtRoute::Lose) => self.lose(ctx, id, DropReason::Night, index),
+            Some(AtRoute::Hold) => {
                 if (switch.held.len() as u64) < switch.hold_limit {
                     switch.held.push_back(id);
                 } else {

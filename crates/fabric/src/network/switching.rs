@@ -1,7 +1,7 @@
 //! Route switches that change their path, and gates that open and close.
 
 use super::{Context, Fabric, NO_LINK};
-use crate::circuit::{Downtime, Gate, GateState};
+use crate::circuit::{AtGate, AtRoute, Gate, GateState};
 use crate::queue::NOT_PLAIN;
 use crate::{DropReason, Monitor, Schedule};
 
@@ -27,8 +27,8 @@ impl<B: Copy> Fabric<B> {
         self.route_switches[index as usize].held = held;
     }
 
-    pub(crate) fn darken(&mut self, index: u32, downtime: Downtime) {
-        self.route_switches[index as usize].dark = Some(downtime);
+    pub(crate) fn darken(&mut self, index: u32, how: AtRoute) {
+        self.route_switches[index as usize].dark = Some(how);
     }
 
     pub(crate) fn open_gate<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, index: u32, link: u32) {
@@ -57,16 +57,16 @@ impl<B: Copy> Fabric<B> {
         ctx: &mut Context<'_, S, M>,
         index: u32,
         link: u32,
-        downtime: Downtime,
+        how: AtGate,
     ) {
         let queue = &self.queues[index as usize];
         let (waiting, next) = (queue.lanes(), queue.next_kept());
         for gate in self.gates_of(index).iter_mut().filter(|gate| gate.link == link) {
-            gate.close(downtime, waiting, next);
+            gate.close(how, waiting, next);
         }
         self.update_sole_link(index);
         self.update_ready(index);
-        if downtime == Downtime::Drop && !self.gates_of(index).iter().any(|gate| gate.is_open()) {
+        if how == AtGate::Empty && !self.gates_of(index).iter().any(|gate| gate.is_open()) {
             self.empty_queue(ctx, index);
         }
     }

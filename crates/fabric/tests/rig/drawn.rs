@@ -162,8 +162,7 @@ impl Network {
 
     /// Any action at all.
     pub fn action(&mut self) -> Action {
-        let downtimes = [Downtime::Drop, Downtime::Hold, Downtime::Drain, Downtime::MakeBeforeBreak];
-        let downtime = downtimes[self.below(4) as usize];
+        let downtime = Downtime::ALL[self.below(Downtime::ALL.len() as u64) as usize];
         let queue = self.below(self.config.queues.len() as u64) as u32;
         let served_by = self.config.queues[queue as usize].served_by.clone();
         let link = served_by[self.below(served_by.len() as u64) as usize];

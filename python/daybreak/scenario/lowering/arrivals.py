@@ -15,9 +15,8 @@ from ..quantities import Size
 from ..scenario import Scenario
 from ..times import drawn
 from ..traffic import MOST_MESSAGE, Arrivals
-from ..workloads import AllAtOnce, Pairs, Trace
-from ..workloads.pairs import Ends, Pair
-from ..workloads.processes import Rates
+from ..workloads.pairs import Ends, Pair, Pairs
+from ..workloads.processes import AllAtOnce, Rates, Trace
 from .choices import resolve_variant
 from .hosts import HostGroups
 from .names import look_up, unknown

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from daybreak.errors import ScenarioError
 
 from ..scenario import Scenario
-from ..schedules import Traffic
+from ..schedules.ready import Traffic
 from ..topologies import Topology
 from .planned import PlannedFlow
 

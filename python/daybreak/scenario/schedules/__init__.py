@@ -1,18 +1,16 @@
 """Ready schedules, one file each: a model of the parameters that makes timelines for a topology. Add new ones to the
-list here."""
+union here."""
 
 from typing import Annotated
 
 from pydantic import Field
 
+from ..model import members
 from .direct_turns import DirectTurns
-from .ready import Traffic
+from .ready import ReadySchedule
 from .rotor import Rotor
 from .strobe import Strobe
 
-REGISTRY = (Strobe, Rotor, DirectTurns)
-"""Every schedule."""
-
 Schedule = Annotated[Strobe | Rotor | DirectTurns, Field(discriminator="kind")]
-
-__all__ = ["REGISTRY", "DirectTurns", "Rotor", "Schedule", "Strobe", "Traffic"]
+REGISTRY: tuple[type[ReadySchedule], ...] = members(Schedule)
+"""Every schedule."""

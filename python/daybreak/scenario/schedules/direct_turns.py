@@ -6,7 +6,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ..actions import Action, CloseGate, Darken, Downtime, OpenGate, SetRoute
+from daybreak.plan.downtimes import POLICIES
+from daybreak.plan.types import Downtime
+
+from ..actions import Action, CloseGate, Darken, OpenGate, SetRoute
 from ..model import Names
 from ..quantities import Span
 from ..timelines import Program, ProgramStep, Route
@@ -89,7 +92,7 @@ class DirectTurns(ReadySchedule):
             before, start = pairs[place - 1], place * turn
             at[start] += self._closed(before) if len(pairs) > 1 or night else []
             moved = [*routes[before], *routes[pair]] if before != pair else routes[pair]
-            if night and self.downtime != "make_before_break":
+            if night and POLICIES[self.downtime].is_night:
                 at[start] += [Darken(route=route.name, downtime=self.downtime) for route in moved]
                 at[start + night] += [SetRoute(route=route.name, path=_SPINE) for route in routes[before]]
             else:

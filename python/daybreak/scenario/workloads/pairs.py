@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, cycle, repeat
-from typing import Literal, NamedTuple, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -298,3 +298,10 @@ class TrafficMatrix(FromRows, _Pairs):
         sums = list(accumulate(weight for *_, weight in weighty))
         drawn = (bisect_right(sums, stream.unit() * sums[-1], hi=len(sums) - 1) for _ in repeat(None))
         return PairsOfFlows((Pair(*weighty[i][:2]) for i in drawn), None)
+
+
+Pairs = Annotated[
+    OnePair | PairList | AllToAll | Permutation | RandomPairs | Incast | FanOut | TrafficMatrix,
+    Field(discriminator="kind"),
+]
+"""A choice of host pairs, selected by its `kind`."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import repeat
-from typing import Literal, NamedTuple, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from daybreak._native import Stream
 
@@ -120,3 +120,7 @@ class Trace(FromRows, _Process):
     @property
     def ends(self) -> bool:
         return True
+
+
+Process = Annotated[Every | Poisson | AllAtOnce | Trace, Field(discriminator="kind")]
+"""An arrival process, selected by its `kind`."""

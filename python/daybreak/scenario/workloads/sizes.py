@@ -12,9 +12,9 @@ from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from statistics import NormalDist, fmean
-from typing import Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from daybreak._native import Stream
 from daybreak.errors import ScenarioError
@@ -331,3 +331,24 @@ def _shipped(name: str) -> Points:
 def _refuse_disorder(least: FlowSize, most: FlowSize) -> None:
     if least >= most:
         raise reject(f"expected least below most, not {least} and {most}")
+
+
+def _choice_if_not_said(value: Any) -> Any:
+    return {"kind": ChoiceOfSizes.model_fields["kind"].default} | value if isinstance(value, dict) else value
+
+
+Sizes = Annotated[
+    FixedSizes
+    | ChoiceOfSizes
+    | UniformSizes
+    | ExponentialSizes
+    | LognormalSizes
+    | BoundedPareto
+    | EmpiricalSizes
+    | WebSearch
+    | DataMining
+    | Hadoop,
+    Field(discriminator="kind"),
+    BeforeValidator(_choice_if_not_said),
+]
+"""A distribution of sizes, selected by its `kind`."""

@@ -11,8 +11,7 @@ import polars as pl
 
 from daybreak.metrics import confidence, crossings, fct, folding
 from daybreak.runs import Run
-from daybreak.scenario.schedules import Strobe
-from daybreak.scenario.topologies import Hybrid
+from daybreak.scenario import Hybrid, Strobe
 from daybreak.studies.etalon.settings import Setting
 from daybreak.studies.etalon.testbed import CIRCUIT_GBPS, pair
 from daybreak.studies.kept import UNENDED_FLOW_COLUMNS
