@@ -5,6 +5,7 @@ import pytest
 import daybreak
 from daybreak.errors import ScenarioError
 from daybreak.learn import design, setting
+from daybreak.scenario import Scenario
 
 
 def as_migrated(migration):
@@ -50,6 +51,17 @@ def test_another_topology_is_named_with_its_scenario(one_flow):
     with pytest.raises(ScenarioError) as caught:
         setting.describe(one_flow)
     sentence = 'scenario "one flow": topology.kind = "dumbbell": a model needs the topology "migration_testbed"'
+    assert str(caught.value) == sentence
+
+
+def test_own_hosts_and_links_are_no_testbed():
+    links = [{"from": one, "to": other, "rate": "1 Gbit/s", "delay": "1 us"} for one, other in ("ab", "ba")]
+    nodes = [{"name": name, "kind": "host"} for name in "ab"]
+    flows = [{"from": "a", "to": "b", "size": "1 MB"}]
+    scenario = {"name": "own", "duration": "1 s", "nodes": nodes, "links": links, "flows": flows}
+    with pytest.raises(ScenarioError) as caught:
+        setting.describe(Scenario.parse(scenario))
+    sentence = 'scenario "own": topology is missing: a model needs the topology "migration_testbed"'
     assert str(caught.value) == sentence
 
 
