@@ -132,10 +132,11 @@ def test_a_table_that_no_run_would_have_is_refused_before_anything_runs(base, tm
     assert not (tmp_path / "out").exists()
 
 
-def test_a_table_that_only_some_runs_would_have_is_refused_with_one_that_has_it_not(base, tmp_path):
+@pytest.mark.parametrize("others", [{}, {"rate": {"field": "topology.rate", "values": ["1 Gbit/s"]}}])
+def test_a_table_that_only_some_runs_would_have_is_refused_with_one_that_has_it_not(base, tmp_path, others):
     bulk, asks = {"flows.0.size": "10 kB"}, {"flows.0.size": None, "flows.0.application": ASKS}
-    does = {"does": {"points": {"asks": asks, "sends": bulk}}}
-    with pytest.raises(ScenarioError, match=r'keep = "exchanges": no flow of scenario ".*", does = "sends" has'):
+    does = {"does": {"points": {"asks": asks, "sends": bulk}}} | others
+    with pytest.raises(ScenarioError, match=r'keep = "exchanges": no flow of scenario ".*", does = "sends".* has'):
         sweep(Points(parse({"scenario": "-", "keep": ["exchanges"], "axes": does}), base), tmp_path)
     both = {"does": {"points": {"asks": asks, "asks again": asks}}}
     outcome = sweep(Points(parse({"scenario": "-", "keep": ["exchanges"], "axes": both}), base), tmp_path)
@@ -237,6 +238,26 @@ def test_values_of_several_types_are_texts_and_shares_have_numbers(values, colum
     assert [points.columns(at)["loss"] for at in points] == column
     shares = [points.row(at).get("loss_share") for at in points]
     assert shares == ([0.001, 0.01, 0.025] if "0.1 %" in values else [None] * len(values))
+
+
+@pytest.mark.parametrize(
+    ("field", "values", "column", "numbers"),
+    [
+        ("topology.queue", ["50 packets", " 1 packet"], "of_packets", [50, 1]),
+        ("topology.queue", ["9 kB", "1 KiB"], "of_bytes", [9_000, 1_024]),
+        ("topology.rate", ["400 Mbit/s", "1 Gbit/s"], "of_bps", [4e8, 1e9]),
+        ("topology.delay", ["2 us", "1.5 ms"], "of_ns", [2_000, 1_500_000]),
+        ("topology.loss", ["50 %", 0, 1e-3], "of_share", [0.5, 0, 0.001]),
+        # Two units have no common number, and plain numbers are numbers already.
+        ("topology.queue", ["50 packets", "9 kB"], None, None), ("topology.loss", [0.1, 0.2], None, None),
+        ("stack.tcp_ecn", [True, "50 %"], None, None),
+    ],
+)  # fmt: skip
+def test_a_quantity_has_its_number_in_the_unit_that_the_column_names(field, values, column, numbers):
+    points = Points(parse({"scenario": "-", "axes": {"of": {"field": field, "values": values}}}), None)
+    rows = [points.row(at) for at in points]
+    assert [set(row) for row in rows] == [{"of", column} if column else {"of"}] * len(values)
+    assert not column or [row[column] for row in rows] == numbers
 
 
 @pytest.mark.parametrize(
