@@ -163,9 +163,14 @@ def test_no_table_has_a_number_for_nothing(one_flow):
 
 
 def test_a_lost_ack_has_no_first_byte(one_flow):
-    lossy = one_flow.with_({"topology.loss": 0.01, "flows.0.size": "10 MB"})
-    drops = daybreak.run(lossy).drops
-    assert drops.filter("data")["seq"].null_count() == 0 < drops.filter("data").height
+    # The bottleneck loses what goes to the receivers: data of one flow, and ACKs of the other.
+    there, back = ({"from": one, "to": other, "size": "1 MB"} for one, other in (
+        ("sender-0", "receiver-0"), ("receiver-0", "sender-0"),
+    ))  # fmt: skip
+    drops = daybreak.run(one_flow.with_({"topology.loss": 0.02, "flows": [there, back]})).drops
+    data, acks = drops.filter("data"), drops.filter(~pl.col("data"))
+    assert data["seq"].null_count() == 0 < data.height and set(data["flow"]) == {0}
+    assert acks["seq"].null_count() == acks.height > 0 and set(acks["flow"]) == {1}
 
 
 WRITTEN = {"programs/web-client/stdout": b"200 OK\n", "programs/web-client/files/a/b": bytes(range(256))}
