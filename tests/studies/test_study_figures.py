@@ -5,7 +5,10 @@ The panels of the migration study are in test_reproduce.py, the bars of the spac
 
 import math
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pytest
+import synthetic
 from test_etalon import made_up
 from test_lightpath_claims import made, of_kind
 
@@ -16,6 +19,18 @@ from daybreak.studies.etalon.study import STUDY as ETALON
 from daybreak.studies.lightpath import plots
 from daybreak.studies.lightpath.settings import NAMES, SCALES, STACKS, figure3, figure5, figure6, grid
 from daybreak.studies.lightpath.study import STUDY as LIGHTPATH
+from daybreak.studies.migration import settings as migration
+from daybreak.studies.migration.claims import figure8
+from daybreak.studies.migration.claims.table2 import averages
+from daybreak.studies.migration.study import STUDY as MIGRATION
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays_open():
+    """A figure that pyplot keeps would stay in memory, and a notebook would show it twice."""
+    yield
+    assert plt.get_fignums() == []
+
 
 FULL, QUICK = SCALES["full"], SCALES["quick"]
 
@@ -226,3 +241,110 @@ def test_dilated_and_undilated_clocks_are_two_lines():
             printed = [ETALON.published()[f"{figure}.{name}.{end}"].value for end in ends]
             assert [value for _, value in emulated] == pytest.approx(printed)
             assert [value for _, value in honest] == pytest.approx([value + 3 for value in printed])
+
+
+def bars(axes):
+    """The heights of the bars of each series by place, and where the diamonds are."""
+    places = [tick.get_text() for tick in axes.get_xticklabels()]
+    found = {}
+    for container, name in zip(*axes.get_legend_handles_labels(), strict=True):
+        if hasattr(container, "patches"):
+            for bar in container.patches:
+                found[name, places[round(bar.get_x() + bar.get_width() / 2)]] = bar.get_height()
+    diamonds = [y for line in axes.get_lines() if line.get_marker() == "D" for y in line.get_ydata()]
+    return found, diamonds
+
+
+def of_migration(name, scale=migration.SCALES["quick"]):
+    evidence = {one: synthetic.measured(one, synthetic.paper, 2) for one in MIGRATION.experiments[name].settings(scale)}
+    return evidence, MIGRATION.experiments[name].draw(evidence, scale, MIGRATION.published())
+
+
+def mean(values):
+    return pytest.approx(sum(values) / len(values))
+
+
+@pytest.mark.parametrize(("name", "figure", "xlabel"), [
+    ("4", "figure4-fct", "Reconfiguration period"), ("7", "figure7-fct", "Day + night"),
+    ("4-variants", "figure4-variants", "Variant of both flows and reconfiguration period"),
+])  # fmt: skip
+def test_completion_times_of_pairs_are_two_bars_a_setting(name, figure, xlabel):
+    evidence, drawn = of_migration(name)
+    (axes,) = drawn[figure].axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == (xlabel, "FCT [s]")
+    found, diamonds = bars(axes)
+    expected = {}
+    for one in evidence:
+        # What has no night is run beside those of figure 7, and is in figure 4.
+        if one.kind != "pair" or (name == "7" and not one.night_ms):
+            continue
+        day = one.period_ms - one.night_ms
+        place = {"4": f"{day} ms", "7": f"{day}+{one.night_ms} ms"}.get(
+            name, f"{migration.NAMES[one.migrated]}\n{day} ms"
+        )
+        for group in ("migrated", "main"):
+            expected[f"{group} flow", place] = mean(evidence[one].fcts(group))
+    assert found == expected and diamonds == []
+
+
+def test_one_flow_alone_has_a_panel_a_variant_and_the_printed_time_at_each_bar():
+    evidence, drawn = of_migration("3")
+    assert set(drawn) == {"figure3", "figure3-fct"}
+    assert [axes.get_title() for axes in drawn["figure3"].axes] == list(migration.NAMES.values())
+    found, diamonds = bars(drawn["figure3-fct"].axes[0])
+    names = {0: "no reconfiguration", 50: "50 ms", 10: "10 ms"}
+    assert found == {
+        (names[one.period_ms], migration.NAMES[one.migrated]): mean(evidence[one].fcts("migrated")) for one in evidence
+    }
+    assert diamonds == [3.47] * len(evidence)
+
+
+@pytest.mark.parametrize("name", ["table2", "table2-exchanges"])
+def test_average_throughputs_stand_beside_the_printed_ones(name):
+    scale = migration.SCALES["quick"]
+    evidence, drawn = of_migration(name)
+    (axes,) = drawn[name].axes
+    found, diamonds = bars(axes)
+    assert axes.get_ylabel() == "Average throughput [Gb/s]"
+    assert found == {
+        (f"{group} flows", f"{one.period_ms} ms"): mean(averages(evidence[one], group, scale.reading))
+        for one in evidence for group in ("migrated", "main")
+    }  # fmt: skip
+    printed = MIGRATION.published()
+    assert sorted(diamonds) == sorted(
+        value for group in ("migrated", "main") for value in printed[f"table2.{group}"].values.values()
+    )
+
+
+def test_the_kernels_times_are_diamonds_over_the_models():
+    evidence, drawn = of_migration("kernel", migration.SCALES["full"])
+    found, diamonds = bars(drawn["kernel"].axes[0])
+    rows = migration.kernel_rows()
+    assert sorted(diamonds) == sorted(row[f"{group}_s"] for row in rows for group in ("migrated", "main"))
+    assert sorted(found.values()) == sorted(
+        sum(one.fcts(group)) / 2 for one in evidence.values() for group in ("migrated", "main")
+    )
+
+
+def test_predictions_stand_right_of_what_they_predict(monkeypatch):
+    class Fit:
+        """A forest that is 1 s too high."""
+
+        predicted = np.array([3.0, 5.0, 2.0])
+        cycles = ("9+1", "90+10", "9+1")
+
+        class data:
+            """The runs."""
+
+            @staticmethod
+            def seconds():
+                return np.array([2.0, 4.0, 1.0])
+
+    monkeypatch.setattr(figure8, "fitted", lambda evidence, scale: Fit)
+    draw = MIGRATION.experiments["8"].draw
+    assert draw({}, migration.SCALES["quick"], {}) == {}
+    (axes,) = draw({}, migration.SCALES["full"], {})["figure8"].axes
+    actual, predicted = (points.get_offsets() for points in axes.collections)
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["9+1", "90+10"]
+    assert (actual[:, 1].tolist(), predicted[:, 1].tolist()) == ([2.0, 4.0, 1.0], [3.0, 5.0, 2.0])
+    assert np.allclose(predicted[:, 0] - actual[:, 0], 0.36) and (np.abs(actual[:, 0] - [0, 1, 0]) < 0.5).all()
