@@ -3,6 +3,7 @@
 import re
 from types import SimpleNamespace
 
+import msgspec
 import numpy as np
 import polars as pl
 from ready_files import ROOT
@@ -140,3 +141,41 @@ def test_of_the_connections_of_a_program_those_of_tcp_have_a_congestion_control(
     assert rows["flow_name"].to_list() == ["echo-0", "echo-1", "echo-2"]
     rows = naming.named("datagrams", {"flow": np.arange(1, 4)}, found)
     assert rows["variant"].to_list() == ["none", "cubic", "none"]
+
+
+def test_a_packet_arrives_after_its_last_bit_and_the_links_delay_and_goes_on_at_once():
+    """1538 bytes at 1 Gbit/s and 10 us, then at 4 Gbit/s and 35 us; 38 of the bytes are framing."""
+    ends = [("a", "s", "1 Gbit/s", "10 us"), ("s", "b", "4 Gbit/s", "35 us"),
+            ("b", "s", "1 Gbit/s", "1 us"), ("s", "a", "1 Gbit/s", "1 us")]  # fmt: skip
+    links = [
+        {"name": f"{one}-{other}", "from": one, "to": other, "rate": rate, "delay": delay, "framing": 38}
+        for one, other, rate, delay in ends
+    ]
+    run = daybreak.run(daybreak.Scenario.parse({
+        "name": "chain", "duration": "1 s", "links": links,
+        "nodes": [{"name": "a"}, {"name": "s", "kind": "switch"}, {"name": "b"}],
+        "flows": [{"from": "a", "to": "b", "size": "100 kB"}], "records": {"packets": ["a-s", "s-b"]},
+    }))  # fmt: skip
+    full = run.packets.filter(pl.col("data") & (pl.col("bytes") == 1500))
+    first, second = (full.filter(link_name=name) for name in ("a-s", "s-b"))
+    assert set(first["arrival_ns"] - first["time_ns"].cast(pl.Int64)) == {1538 * 8 + 10_000}
+    assert set(second["arrival_ns"] - second["time_ns"].cast(pl.Int64)) == {1538 * 2 + 35_000}
+    # The second link is faster, so that nothing waits for it.
+    assert first["arrival_ns"].to_list() == second["time_ns"].to_list() and first.height == 100_000 // 1448
+
+
+def test_flows_that_were_found_are_numbered_past_names_that_are_taken():
+    scenario = daybreak.load(ROOT / "scenarios" / "21-own-programs.toml")
+    plan = lower(scenario, seed=1).content
+    (echo,) = plan.flows
+    taken = msgspec.structs.replace(plan, flows=[echo, msgspec.structs.replace(echo, name="echo-1")])
+    columns = {
+        "of_flow": np.zeros(3, np.uint32),
+        "is_reversed": np.array([0, 1, 0]),
+        "protocol": np.full(3, naming.TCP),
+    }
+    found = naming.with_found(taken, {"connections": columns}).flows[2:]
+    assert [flow.name for flow in found] == ["echo-0", "echo-2", "echo-3"]
+    there = (echo.src, echo.dst)
+    assert [(flow.src, flow.dst) for flow in found] == [there, there[::-1], there]
+    assert naming.with_found(plan, {}) is plan
