@@ -23,7 +23,6 @@ from daybreak.report import contents, page
 from daybreak.runs import schema
 from daybreak.sweeps import Local, Points, read, read_results, sweep
 from daybreak.sweeps.grid import parse
-from daybreak.sweeps.replication import Replication
 
 VARIANTS = {"field": "flows.0.variant", "values": ["cubic", "reno"]}
 SIZES = {"field": "flows.0.size", "values": ["100 kB", "200 kB", "400 kB"]}
@@ -404,29 +403,6 @@ def test_added_runs_have_seeds_of_their_own(migration, tmp_path):
     flows = pl.read_parquet(tmp_path / "flows")
     assert sorted(flows["seed"].unique()) == [2, 3, 7, 8, 9, 10, 11, 12]
     assert flows.group_by("seed").len()["len"].unique().to_list() == [2]
-
-
-def test_replication_asks_for_no_more_than_it_needs():
-    def flows(*fcts):
-        return pl.DataFrame(
-            {"group": ["g"] * len(fcts), "bytes": 1, "start_ns": 0, "end_ns": fcts, "fct_ns": fcts},
-            schema_overrides=dict.fromkeys(("bytes", "start_ns", "end_ns", "fct_ns"), pl.UInt64),
-        )
-
-    one = Replication(0.02, 100)
-    assert one.more() == 5
-    for fct in (90, 110, 100, 95, 105):
-        one.add(flows(fct))
-    # s = 7.9, t = 2.776: 9.8 % of the mean, which asks for 120 runs; at most twice as many are looked at.
-    assert not one.is_narrow and one.half_width() == pytest.approx(0.0982, abs=1e-4) and one.more() == 5
-    same = Replication(0.02, 100)
-    for _ in range(5):
-        same.add(flows(100))
-    assert same.is_narrow and same.more() == 0
-    never = Replication(0.02, 100)
-    for _ in range(5):
-        never.add(flows(None))
-    assert not never.is_narrow and never.more() == 0
 
 
 GRID = """
