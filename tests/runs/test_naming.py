@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import msgspec
 import numpy as np
 import polars as pl
+import pytest
 from ready_files import ROOT
 
 import daybreak
@@ -179,3 +180,24 @@ def test_flows_that_were_found_are_numbered_past_names_that_are_taken():
     there = (echo.src, echo.dst)
     assert [(flow.src, flow.dst) for flow in found] == [there, there[::-1], there]
     assert naming.with_found(plan, {}) is plan
+
+
+@pytest.mark.parametrize(("change", "wrong"), [
+    ({}, None),
+    ({"mine": [0.5]}, None), ({"mine": ["x"]}, None),
+    ({"mine_ns": [0.5]}, "column mine_ns has values of type Float64: expected whole numbers"),
+    ({"mine_ns": [5]}, None),
+    ({"mine_name": [5]}, "column mine_name has values of type Int64: expected text"),
+    ({"bytes": [0.5]}, "column bytes has values of type Float64: expected whole numbers"),
+    ({"flow_name": [5]}, "column flow_name has values of type Int64: expected text"),
+    ({"reason": [5]}, "column reason has values of type Int64: expected text"),
+    ({"data": ["yes"]}, "column data has values of type String: expected true or false"),
+    ({"data": [1]}, None),
+    ({"time_ns": None}, "it has no column time_ns (it may be of another version of Daybreak)"),
+])  # fmt: skip
+def test_a_table_of_a_file_has_the_columns_of_a_run_and_may_have_others(one_flow, change, wrong):
+    lossy = one_flow.with_({"topology.loss": 0.01})
+    drops = daybreak.run(lossy).drops.head(1)
+    gone = [name for name, values in change.items() if values is None]
+    table = drops.drop(gone).with_columns(pl.Series(name, values) for name, values in change.items() if values)
+    assert naming.misfit("drops", table) == wrong
