@@ -38,6 +38,7 @@ def test_a_scenario_of_another_kind_is_one_sentence(migration, change, sentence)
         setting.describe(as_migrated(migration).with_(change))
 
 
+ASKS = {"kind": "request_response", "request": "1 kB", "response": "1 MB", "exchanges": 2}
 FLOW = {"name": "third", "from": "sender-main", "to": "receiver-main", "size": "1 MB"}
 
 
@@ -45,9 +46,9 @@ FLOW = {"name": "third", "from": "sender-main", "to": "receiver-main", "size": "
     ({"stack.mtu": 1500}, "stack.mtu = 1500: the models know 9000 only", "stack.mtu"),
     ({"topology.queue": "1 MB"}, 'topology.queue = "1 MB": a model needs packets', "topology.queue"),
     ({"flows.0.size": "unlimited"},
-     'flows: size of "main" = unlimited: a model needs one that is not drawn or unlimited', "flows"),
-    ({"flows.1.size": {"choice": ["1 MB", "2 MB"], "total": "8 MB"}},
-     'flows: size of "migrated" = drawn: a model needs one that is not drawn or unlimited', "flows"),
+     'flows: size of "main" = unlimited: a model needs one that is limited', "flows"),
+    ({"flows.1.size": None, "flows.1.application": ASKS},
+     'flows: size of "migrated" = none: a model needs one that is limited', "flows"),
     ({"flows.0.group": "other"},
      'flows: a model needs one entry with group "main", no others than "migrated" and "main", and no arrivals',
      "flows"),
