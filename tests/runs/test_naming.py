@@ -201,3 +201,16 @@ def test_a_table_of_a_file_has_the_columns_of_a_run_and_may_have_others(one_flow
     gone = [name for name, values in change.items() if values is None]
     table = drops.drop(gone).with_columns(pl.Series(name, values) for name, values in change.items() if values)
     assert naming.misfit("drops", table) == wrong
+
+
+def test_what_a_controller_decides_about_no_flow_has_none():
+    """The engine marks it by the greatest number, which is no flow's and is no number in the table."""
+    plan = SimpleNamespace(
+        flows=[SimpleNamespace(name="f"), SimpleNamespace(name="g")],
+        controllers=[SimpleNamespace(name="c", controls=[])],
+    )
+    event = naming.EVENTS.index("requested")
+    rows = {"controller": [0] * 3, "event": [event] * 3, "flow": [1, 2**32 - 1, 0], "path": [0] * 3}
+    types = {"controller": np.uint32, "event": np.uint8, "flow": np.uint32, "path": np.uint32}
+    table = naming.named("control", {name: np.array(rows[name], types[name]) for name in rows}, plan)
+    assert table.select("flow", "flow_name").rows() == [(1, "g"), (None, None), (0, "f")]
