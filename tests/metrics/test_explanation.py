@@ -29,7 +29,8 @@ def parts(
     drops = pl.DataFrame([(0, *loss, True) for loss in lost], schema=schema, orient="row")
     names = ("flow", "start_ns", "end_ns", "share_bps", "fills_bytes")
     available = pl.DataFrame([(0, *share, 1000 if share[2] else 0) for share in shares], schema=names, orient="row")
-    flow = {"flow": 0, "flow_name": "f", "group": "g", "variant": "cubic"}
+    # What else is unknown of a flow, as its completion time alone on its path, is of no consequence.
+    flow = {"flow": 0, "flow_name": "f", "group": "g", "variant": "cubic", "ideal_fct_ns": None}
     flows = pl.DataFrame([flow | {"start_ns": start, "end_ns": end, "fct_ns": end - start}])
     found = table(flows, window, bins, drops, available, bin_ns=bin_ns, packet_bytes={0: 100})
     assert by_group(found).select("flows", "fct_ns").row(0) == (1, end - start)
