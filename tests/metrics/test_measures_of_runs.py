@@ -55,6 +55,8 @@ def test_each_run_has_its_own_number_in_the_order_of_the_runs():
     assert of("complete", *runs) == [(0, 1.0), (1, 1.0), (2, 0.5)]
     # 8000 bits in 4 and 2 us: 2 and 4 Gbit/s, and Jain's index of these is 36 / (2 * 20).
     assert of("goodput.mean", *runs[:2]) == [(0, 3.0), (1, 8.0)] and of("jain", *runs[:1]) == [(0, 0.9)]
+    # As slow as kilobits a second: the index has no unit.
+    assert of("jain", [(1000, 4 * 10**9), (1000, 2 * 10**9)]) == [(0, pytest.approx(0.9))]
 
 
 def test_the_kth_percentile_is_the_least_that_k_percent_do_not_exceed():
