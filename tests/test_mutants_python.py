@@ -27,6 +27,12 @@ def test_every_package_of_the_sample_has_been_judged(tool):
     assert {package for result in RESULTS.values() for package in result["packages"]} == set(tool.PACKAGES)
 
 
+def test_every_package_has_a_folder_of_tests_with_its_name(tool):
+    """Where the tool finds the tests that judge it; without them most of its mutants would survive."""
+    for package in tool.PACKAGES:
+        assert list((ROOT / "tests" / package).glob("test_*.py")), package
+
+
 @pytest.mark.parametrize(("name", "least"), [("python", 120), ("python-learn", 40)])
 def test_nine_of_ten_mutants_die(name, least) -> None:
     result = RESULTS[name]

@@ -49,6 +49,7 @@ from typing import Any
 import libcst as cst
 import tomli_w
 from coverage import CoverageData
+from coverage.exceptions import DataError
 from mutations import OURS, Mutation, mutations
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -233,7 +234,11 @@ class Record:
             self.seconds |= json.loads(seconds.read_text(encoding="utf-8"))
             for part in Path(place).glob("coverage*"):
                 found = CoverageData(str(part))
-                found.read()
+                try:
+                    found.read()
+                except DataError:
+                    # Of a process that its test has killed while it wrote.
+                    continue
                 ran |= found.measured_files()
                 self._lines.update(found)
         names = sorted(str(Path(path).relative_to(self._tree.directory)) for path in ran)

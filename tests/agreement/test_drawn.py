@@ -1,5 +1,6 @@
 import math
 import re
+from collections import Counter
 
 import pytest
 from real_kernel import with_kernel
@@ -45,6 +46,20 @@ def test_the_scenarios_are_of_all_kinds() -> None:
     rates, rtts = ([int(getattr(case, name)) for case in CASES] for name in ("rate", "rtt"))
     assert min(rates) >= 5 * 10**8 and max(rates) <= 10**10 and max(rates) > 10 * min(rates)
     assert min(rtts) >= 50 * 10**6 and max(rtts) <= 5 * 10**9 and max(rtts) > 20 * min(rtts)
+
+
+def test_a_third_is_alone_a_third_moved_and_a_name_ends_in_what_the_scenario_is() -> None:
+    shapes = Counter(case.name.rpartition("-")[2] for case in CASES)
+    for shape, share in {"alone": 2, "beside": 1, "moved": 2, "circuit": 1}.items():
+        # Three standard deviations of a binomial distribution; a share that is a sixth more or less is outside.
+        expected, deviation = 200 * share / 6, math.sqrt(200 * share / 6 * (1 - share / 6))
+        assert abs(shapes[shape] - expected) < 3 * deviation, shapes
+    assert shapes.total() == sum(shapes[shape] for shape in ("alone", "beside", "moved", "circuit"))
+    for case in CASES:
+        shape = case.name.rpartition("-")[2]
+        assert len(case.variants()) == (2 if shape in ("beside", "moved") else 1), case.name
+        assert ((case.period is not None), (case.day is not None)) == (shape == "moved", shape == "circuit"), case.name
+        assert not case.night or shape in ("moved", "circuit"), case.name
 
 
 @pytest.mark.parametrize(

@@ -143,3 +143,18 @@ def test_every_metric_has_a_tolerance_and_every_cause_a_scenario() -> None:
     names = [case.name for case in CASES]
     for cause in causes.load():
         assert any(causes.cause_of([cause], name, cause.metric) == cause.cause for name in names), cause.scenario
+
+
+@pytest.mark.parametrize("packets", [1, 138, 1106, 1107, 1108, 30_000])
+def test_a_transfer_without_losses_is_at_most_80_bins_and_more_than_30(packets) -> None:
+    """A width is 1, 2 or 5 times a power of ten, so that it is less than 2.5 times what 80 bins would have."""
+    one = made_up.case(packets=packets, rtt="1 us")
+    width, whole = scenarios.bin_width(one).seconds, packets * 9038 * 8 / 1e9 + 10 * 1e-6
+    assert whole <= 80 * width
+    assert width == pytest.approx(1e-5) or whole > 30 * width
+
+
+def test_repeated_flows_are_seen_to_the_start_of_the_last() -> None:
+    """50 flows that start a second apart: 50 s in 80 bins are 625 ms each, and the width is a second."""
+    assert str(scenarios.bin_width(made_up.case(packets=10, repeat=50, gap="1 s"))) == "1 s"
+    assert str(scenarios.bin_width(made_up.case(packets=10, repeat=40, gap="1 s"))) == "500 ms"

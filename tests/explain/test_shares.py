@@ -70,6 +70,30 @@ def test_who_never_ends_takes_its_share_and_has_none_of_its_own_in_the_table(mov
     assert found[1][-2:] == [(11, 12, 10, FILLS[10]), (12, 18, 5, FILLS[5])]
 
 
+def test_each_flow_that_is_moved_has_the_path_that_its_own_moves_chose(moved):
+    """They change places at 11 ms, and the rate of one link tells who is where."""
+    moves = {"kind": "migrate", "period": "10 ms", "night": "1 ms", "downtime": "drop"}
+    both = [moves | {"name": name, "flows": [name], "between": way} for name, way in (
+        ("main", ["green", "blue"]), ("moved", ["blue", "green"]),
+    )]  # fmt: skip
+    document = moved.document()
+    del document["flows"][0]["via"]
+    scenario = Scenario.parse(document | {"timelines": both})
+    plan = content(scenario)
+    slow = [replace(link, rate_bps=5 * GBPS) if link.name == "green" else link for link in plan.links]
+    lives = pl.DataFrame(
+        {"flow": [0, 1], "start_ns": [0, 0], "end_ns": [20 * MS, 20 * MS]},
+        schema={"flow": pl.UInt32, "start_ns": pl.UInt64, "end_ns": pl.UInt64},
+    )
+    steps = [(time * MS, line, step) for time, step in ((10, 0), (11, 1)) for line in (0, 1)]
+    schema = {"time_ns": pl.UInt64, "timeline": pl.UInt32, "step": pl.UInt32}
+    circuits = pl.DataFrame(steps, schema=schema, orient="row")
+    found = shares(replace(plan, links=slow), lives, circuits, [0, 1])
+    for flow, rates in ((0, [5, 0, 10]), (1, [10, 0, 5])):
+        expected = [(0, 10 * MS, rates[0] * GBPS), (10 * MS, 11 * MS, 0), (11 * MS, 20 * MS, rates[2] * GBPS)]
+        assert found.filter(flow=flow).select("start_ns", "end_ns", "share_bps").rows() == expected
+
+
 def test_make_before_break_leaves_no_time_without_a_path(moved):
     plan = content(moved, **{"timelines.0.downtime": "make_before_break"})
     found = courses(plan, [(0, 30), (5, 25)], MOVES)

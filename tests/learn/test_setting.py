@@ -6,6 +6,7 @@ import daybreak
 from daybreak.errors import ScenarioError
 from daybreak.learn import design, setting
 from daybreak.plan.downtimes import POLICIES
+from daybreak.scenario import Scenario
 
 
 def as_migrated(migration):
@@ -38,6 +39,42 @@ def test_a_scenario_of_another_kind_is_one_sentence(migration, change, sentence)
         setting.describe(as_migrated(migration).with_(change))
 
 
+ASKS = {"kind": "request_response", "request": "1 kB", "response": "1 MB", "exchanges": 2}
+FLOW = {"name": "third", "from": "sender-main", "to": "receiver-main", "size": "1 MB"}
+
+
+@pytest.mark.parametrize(("change", "sentence", "field"), [
+    ({"stack.mtu": 1500}, "stack.mtu = 1500: the models know 9000 only", "stack.mtu"),
+    ({"topology.queue": "1 MB"}, 'topology.queue = "1 MB": a model needs packets', "topology.queue"),
+    ({"flows.0.size": "unlimited"},
+     'flows: size of "main" = unlimited: a model needs one that is limited', "flows"),
+    ({"flows.1.size": None, "flows.1.application": ASKS},
+     'flows: size of "migrated" = none: a model needs one that is limited', "flows"),
+    ({"flows.0.group": "other"},
+     'flows: a model needs one entry with group "main", no others than "migrated" and "main", and no arrivals',
+     "flows"),
+])  # fmt: skip
+def test_what_is_not_of_the_testbeds_kind_is_named_with_its_field(migration, change, sentence, field):
+    with pytest.raises(ScenarioError) as caught:
+        setting.describe(as_migrated(migration).with_(change))
+    assert (str(caught.value), caught.value.field) == (f'scenario "migration": {sentence}', field)
+
+
+def test_a_third_flow_is_none_that_a_model_knows(migration):
+    flows = [*as_migrated(migration).document()["flows"], FLOW]
+    with pytest.raises(ScenarioError, match='one entry with group "migrated", no others than'):
+        setting.describe(as_migrated(migration).with_({"flows": flows}))
+
+
+def test_two_moves_of_the_flows_are_one_too_many(migration):
+    (moves,) = as_migrated(migration).document()["timelines"]
+    more = moves | {"name": "again", "flows": ["main"], "between": ["green", "blue"]}
+    flows = as_migrated(migration).document()["flows"]
+    flows[0].pop("via")
+    with pytest.raises(ScenarioError, match="timelines are migrate, migrate, and controllers 0: a model needs exactly"):
+        setting.describe(as_migrated(migration).with_({"timelines": [moves, more], "flows": flows}))
+
+
 def test_a_second_timeline_is_refused_though_only_one_moves_flows(migration):
     whole = as_migrated(migration)
     step = {"at": "0 s", "do": [{"kind": "set_rate", "link": "green", "rate": "1 Gbit/s"}]}
@@ -51,6 +88,17 @@ def test_another_topology_is_named_with_its_scenario(one_flow):
     with pytest.raises(ScenarioError) as caught:
         setting.describe(one_flow)
     sentence = 'scenario "one flow": topology.kind = "dumbbell": a model needs the topology "migration_testbed"'
+    assert str(caught.value) == sentence
+
+
+def test_own_hosts_and_links_are_no_testbed():
+    links = [{"from": one, "to": other, "rate": "1 Gbit/s", "delay": "1 us"} for one, other in ("ab", "ba")]
+    nodes = [{"name": name, "kind": "host"} for name in "ab"]
+    flows = [{"from": "a", "to": "b", "size": "1 MB"}]
+    scenario = {"name": "own", "duration": "1 s", "nodes": nodes, "links": links, "flows": flows}
+    with pytest.raises(ScenarioError) as caught:
+        setting.describe(Scenario.parse(scenario))
+    sentence = 'scenario "own": topology is missing: a model needs the topology "migration_testbed"'
     assert str(caught.value) == sentence
 
 

@@ -71,3 +71,9 @@ def test_false_discoveries_are_held_as_benjamini_and_hochberg_do() -> None:
 )  # fmt: skip
 def test_a_difference_within_the_margin_is_none(different: bool, p: float, judgement: str) -> None:
     assert eq.judge(different, p) == judgement
+
+
+def test_drawn_signs_never_have_a_p_value_of_zero() -> None:
+    # None of 20,000 draws has 40 equal signs; the signs as they are count as one more.
+    assert eq.permutation_p([1.0] * 40) == 1 / 20_001
+    assert eq.permutation_p([0.0] * 40) == 1.0

@@ -108,3 +108,9 @@ def test_a_spread_has_its_mean_and_range():
     spread = over_time.spread(table)
     assert spread.row(0) == (0.0, 6, 1, 9)
     assert spread.row(1) == (1.0, None, None, None)
+
+
+def test_no_weeks_at_all_are_a_table_with_the_columns_of_some():
+    some = pl.DataFrame({"group": ["g"], "slot": [0], "time_s": [0.0], "value": [1.0]})
+    empty = over_time.fold(some.clear(), "group", slots=1)
+    assert empty.height == 0 and set(empty.columns) == set(over_time.fold(some, "group", slots=1).columns)

@@ -41,3 +41,12 @@ def test_a_bin_has_the_size_at_its_upper_edge_and_not_the_one_at_its_lower():
 def test_jain_of_each_run_and_group():
     rates = pl.DataFrame({"run": [1, 1, 2, 2], "group": ["g"] * 4, "gbps": [1.0, 3.0, 0.0, 0.0]})
     assert fairness.by_run(rates, by=["group"])["jain"].to_list() == [0.8, None]
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
+def test_jains_index_is_the_same_in_every_unit(unit):
+    rates = pl.DataFrame({"run": [1, 1, 2, 2], "gbps": [3 * unit, unit, 2 * unit, 2 * unit]})
+    # 4^2 / (2 * 10), and two equal ones.
+    assert fairness.by_run(rates)["jain"].to_list() == pytest.approx([0.8, 1.0])
+    assert fairness.jain([3 * unit, unit]) == pytest.approx(0.8)
+    assert fairness.shares(rates)["share"].to_list() == pytest.approx([0.75, 0.25, 0.5, 0.5])

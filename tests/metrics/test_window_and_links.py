@@ -50,7 +50,9 @@ def test_utilisation_of_links():
     found = utilisation.of_links(table, rate_bps=10**10, from_ns=0, to_ns=2 * MS)
     assert found.to_dicts() == [{"link": 3, "utilisation": 0.75}, {"link": 4, "utilisation": 0}]
     curve = utilisation.over_time(table, rate_bps=10**10, bin_ns=MS)
-    assert curve["utilisation"].to_list()[:2] == [1, 0.5]
+    assert curve.rows() == [(3, 0.0, 1.0), (3, 0.001, 0.5), (4, 0.005, 8e-7)]
+    coarse = utilisation.over_time(table, rate_bps=10**10, bin_ns=2 * MS)
+    assert coarse.rows() == [(3, 0.0, 0.75), (4, 0.004, 4e-7)]
     with pytest.raises(ValueError, match="rate_bps: 0"):
         utilisation.of_links(table, rate_bps=0, from_ns=0, to_ns=MS)
 

@@ -72,6 +72,82 @@ def test_qlog_has_a_trace_a_flow_in_the_order_of_time(place, tmp_path):
     ]  # fmt: skip
 
 
+def test_counters_have_the_units_of_their_names_and_rates_end_with_their_bins(place, tmp_path):
+    run = daybreak.read(place)
+    events = exported(run, tmp_path / "t.json", "perfetto")["traceEvents"]
+    series = {}
+    for event in events:
+        if event["ph"] == "C":
+            series.setdefault(event["name"], []).append((event["ts"], event["args"]["value"]))
+    window = run.window.filter(flow_name="moved").select("time_ns", "bytes_in_flight", "srtt_ns").rows()
+    assert series["moved: in flight [B]"] == [(time / 1000, flying) for time, flying, _ in window]
+    assert series["moved: srtt [us]"] == [(time / 1000, srtt / 1000) for time, _, srtt in window if srtt is not None]
+    # A bin is a millisecond: 125 kB in it are 1 Gbit/s from its start to its end.
+    bins = run.bins.filter(scope="arrived", name="main").select("start_ns", "bytes").rows()
+    expected = [one for start, size in bins for one in ((start / 1000, size * 8e-6), (start / 1000 + 1000, 0.0))]
+    assert series["main: throughput [Gbit/s]"] == [(time, pytest.approx(rate)) for time, rate in expected]
+
+
+def test_a_lost_packet_is_an_instant_with_its_place_flow_and_first_byte(place, tmp_path):
+    run = daybreak.read(place)
+    events = exported(run, tmp_path / "t.json", "perfetto")["traceEvents"]
+    lost = [(e["ts"], e["name"], e["args"]["flow"], e["args"]["seq"]) for e in events if e["ph"] == "i"]
+    columns = ("time_ns", "reason", "place_name", "flow_name", "seq")
+    assert lost == [
+        (time / 1000, f"{reason} at {where}", flow, seq)
+        for time, reason, where, flow, seq in run.drops.select(columns).rows()
+    ]
+    logged = {trace["title"]: trace for trace in exported(run, tmp_path / "t.qlog", "qlog")["traces"]}
+    assert logged["moved"]["description"] == "sender-migrated to receiver-migrated, cubic"
+    assert [
+        (e["time"], e["network_loss"], e["data"]["header"]["packet_number"])
+        for e in logged["moved"]["events"] if e["name"] == "recovery:packet_lost"
+    ] == [
+        (time / 1e6, f"{reason} at {where}", seq)
+        for time, reason, where, flow, seq in run.drops.filter(data=True).select(columns).rows() if flow == "moved"
+    ]  # fmt: skip
+
+
+def test_qlog_has_times_in_milliseconds_windows_in_bytes_and_leaves_out_what_is_unknown(place, tmp_path):
+    run = daybreak.run(daybreak.read(place).scenario.with_({"flows.1.variant": "bbr"}))
+    (trace,) = [t for t in exported(run, tmp_path / "t.qlog", "qlog")["traces"] if t["title"] == "moved"]
+    metrics = [(e["time"], e["data"]) for e in trace["events"] if e["name"] == "recovery:metrics_updated"]
+    columns = ("time_ns", "cwnd", "bytes_in_flight", "ssthresh", "srtt_ns", "pacing_bps")
+    rows = run.window.filter(flow_name="moved").select(columns).rows()
+    assert len(rows) == len(metrics) and any(row[5] for row in rows)
+    for (time, cwnd, flying, ssthresh, srtt, pacing), (at, data) in zip(rows, metrics, strict=True):
+        known = {"congestion_window": cwnd * 8948, "bytes_in_flight": flying}
+        known |= {} if ssthresh is None else {"ssthresh": ssthresh * 8948}
+        known |= {} if srtt is None else {"smoothed_rtt": srtt / 1e6}
+        assert (at, data) == (time / 1e6, known | ({} if pacing is None else {"pacing_rate": pacing}))
+
+
+def test_a_flow_that_goes_on_is_a_slice_to_the_end_of_the_run(place, tmp_path):
+    scenario = daybreak.read(place).scenario.with_({"duration": "12 ms"})
+    run = daybreak.run(scenario)
+    events = exported(run, tmp_path / "t.json", "perfetto")["traceEvents"]
+    names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    assert names == {1: "circuits", 2: "flows", 3: "queues", 4: "losses"}
+    (moved,) = [e for e in events if e["ph"] == "X" and e["name"] == "moved"]
+    assert moved["ts"] + moved["dur"] == 12_000 and moved["args"]["complete"] is False
+    assert moved["args"]["bytes"] == 16 * 2**20 and moved["args"]["variant"] == "cubic"
+    assert {e["ts"] + e["dur"] for e in events if e["ph"] == "X" and e["pid"] == 1} == {10_000, 11_000, 12_000}
+
+
+def test_a_lost_ack_is_no_lost_packet_of_its_sender(one_flow, tmp_path):
+    # The bottleneck loses what goes to the receivers: data of one flow, and ACKs of the other.
+    there = {"name": "there", "from": "sender-0", "to": "receiver-0", "size": "1 MB"}
+    back = {"name": "back", "from": "receiver-0", "to": "sender-0", "size": "1 MB"}
+    run = daybreak.run(one_flow.with_({"topology.loss": 0.02, "flows": [there, back]}))
+    lost = {
+        trace["title"]: [event["name"] for event in trace["events"]].count("recovery:packet_lost")
+        for trace in exported(run, tmp_path / "t.qlog", "qlog")["traces"]
+    }
+    acks = run.drops.filter(data=False)
+    assert lost == {"there": run.drops.height - acks.height, "back": 0} and lost["there"] > 0
+    assert acks.height > 0 and set(acks["flow_name"]) == {"back"}
+
+
 def problems(schema, document):
     """What a document has that its format does not allow."""
     known = json.loads((Path(__file__).parent / "schemas" / f"{schema}.schema.json").read_text())

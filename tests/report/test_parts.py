@@ -11,6 +11,7 @@ from daybreak.errors import OutputError
 from daybreak.figures.curves import Panel
 from daybreak.figures.explanation import COLOURS
 from daybreak.figures.stacked import Facet, Row
+from daybreak.figures.style import words
 from daybreak.metrics.explanation import PARTS
 from daybreak.plots import FigureContent
 from daybreak.report import figure, page, study
@@ -104,6 +105,18 @@ def test_a_figure_has_numbers_or_null_with_as_many_digits_as_show():
     assert "low" not in plain and (ranged["low"][0], ranged["high"][0]) == (1.0, 2.0)
     assert (row["label"], row["unit"]) == ("Rate", "Gbit/s")
     assert json.dumps(row, allow_nan=False)
+
+
+def test_names_are_as_they_were_before_they_were_escaped_for_a_picture():
+    """A dollar sign begins a formula there, and a name with an underscore at its beginning is left out of a key."""
+    names = ["_mine", "$x$ and $y$", "plain"]
+    table = pl.DataFrame({"time_s": [0.0], "mean": [1.0], "low": [None], "high": [None]})
+    panel = Panel(title="", curves={words(name): table for name in names})
+    for name in names:
+        facet = Facet(words(name), (Row(panel, "Queue\n[packets]"),))
+        (document,) = figure.documents(FigureContent((facet, Facet("empty", ())), "", "", "Time [s]", ()))
+        assert (document["title"], document["xlabel"]) == (name, "Time [s]")
+        assert [curve["name"] for curve in document["rows"][0]["curves"]] == names
 
 
 @pytest.mark.parametrize(("purpose", "said"), [

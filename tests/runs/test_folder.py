@@ -92,3 +92,16 @@ def test_only_what_is_not_ours_is_removed(claim, write, tmp_path):
     assert (forced.finished, forced.others) == ({5: ours}, [other])
     forced.remove_others()
     assert (ours / MANIFEST).exists() and mine.exists() and not (other / MANIFEST).exists()
+
+
+def test_what_is_finished_may_be_read_only_and_what_is_not_yet_has_to_be_writable(claim, write, tmp_path):
+    """A user's file in the way of a run that is not there is named before anything is run, and only then."""
+    place = write("seed-5", 5)
+    (place / "capture.pcapng").write_text("mine")
+    assert list(claim(seeds=[5, 6]).finished) == [5]
+    (tmp_path / "seed-6").write_text("mine")
+    with pytest.raises(OutputError, match="seed-6 cannot be written: it exists and is not a run"):
+        claim(seeds=[5, 6])
+    (tmp_path / "seed-7").symlink_to("nowhere")
+    with pytest.raises(OutputError, match="seed-7 cannot be written: it is a link to a place that does not exist"):
+        claim(seeds=[5, 7])

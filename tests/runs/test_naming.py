@@ -3,8 +3,10 @@
 import re
 from types import SimpleNamespace
 
+import msgspec
 import numpy as np
 import polars as pl
+import pytest
 from ready_files import ROOT
 
 import daybreak
@@ -140,3 +142,75 @@ def test_of_the_connections_of_a_program_those_of_tcp_have_a_congestion_control(
     assert rows["flow_name"].to_list() == ["echo-0", "echo-1", "echo-2"]
     rows = naming.named("datagrams", {"flow": np.arange(1, 4)}, found)
     assert rows["variant"].to_list() == ["none", "cubic", "none"]
+
+
+def test_a_packet_arrives_after_its_last_bit_and_the_links_delay_and_goes_on_at_once():
+    """1538 bytes at 1 Gbit/s and 10 us, then at 4 Gbit/s and 35 us; 38 of the bytes are framing."""
+    ends = [("a", "s", "1 Gbit/s", "10 us"), ("s", "b", "4 Gbit/s", "35 us"),
+            ("b", "s", "1 Gbit/s", "1 us"), ("s", "a", "1 Gbit/s", "1 us")]  # fmt: skip
+    links = [
+        {"name": f"{one}-{other}", "from": one, "to": other, "rate": rate, "delay": delay, "framing": 38}
+        for one, other, rate, delay in ends
+    ]
+    run = daybreak.run(daybreak.Scenario.parse({
+        "name": "chain", "duration": "1 s", "links": links,
+        "nodes": [{"name": "a"}, {"name": "s", "kind": "switch"}, {"name": "b"}],
+        "flows": [{"from": "a", "to": "b", "size": "100 kB"}], "records": {"packets": ["a-s", "s-b"]},
+    }))  # fmt: skip
+    full = run.packets.filter(pl.col("data") & (pl.col("bytes") == 1500))
+    first, second = (full.filter(link_name=name) for name in ("a-s", "s-b"))
+    assert set(first["arrival_ns"] - first["time_ns"].cast(pl.Int64)) == {1538 * 8 + 10_000}
+    assert set(second["arrival_ns"] - second["time_ns"].cast(pl.Int64)) == {1538 * 2 + 35_000}
+    # The second link is faster, so that nothing waits for it.
+    assert first["arrival_ns"].to_list() == second["time_ns"].to_list() and first.height == 100_000 // 1448
+
+
+def test_flows_that_were_found_are_numbered_past_names_that_are_taken():
+    scenario = daybreak.load(ROOT / "scenarios" / "21-own-programs.toml")
+    plan = lower(scenario, seed=1).content
+    (echo,) = plan.flows
+    taken = msgspec.structs.replace(plan, flows=[echo, msgspec.structs.replace(echo, name="echo-1")])
+    columns = {
+        "of_flow": np.zeros(3, np.uint32),
+        "is_reversed": np.array([0, 1, 0]),
+        "protocol": np.full(3, naming.TCP),
+    }
+    found = naming.with_found(taken, {"connections": columns}).flows[2:]
+    assert [flow.name for flow in found] == ["echo-0", "echo-2", "echo-3"]
+    there = (echo.src, echo.dst)
+    assert [(flow.src, flow.dst) for flow in found] == [there, there[::-1], there]
+    assert naming.with_found(plan, {}) is plan
+
+
+@pytest.mark.parametrize(("change", "wrong"), [
+    ({}, None),
+    ({"mine": [0.5]}, None), ({"mine": ["x"]}, None),
+    ({"mine_ns": [0.5]}, "column mine_ns has values of type Float64: expected whole numbers"),
+    ({"mine_ns": [5]}, None),
+    ({"mine_name": [5]}, "column mine_name has values of type Int64: expected text"),
+    ({"bytes": [0.5]}, "column bytes has values of type Float64: expected whole numbers"),
+    ({"flow_name": [5]}, "column flow_name has values of type Int64: expected text"),
+    ({"reason": [5]}, "column reason has values of type Int64: expected text"),
+    ({"data": ["yes"]}, "column data has values of type String: expected true or false"),
+    ({"data": [1]}, None),
+    ({"time_ns": None}, "it has no column time_ns (it may be of another version of Daybreak)"),
+])  # fmt: skip
+def test_a_table_of_a_file_has_the_columns_of_a_run_and_may_have_others(one_flow, change, wrong):
+    lossy = one_flow.with_({"topology.loss": 0.01})
+    drops = daybreak.run(lossy).drops.head(1)
+    gone = [name for name, values in change.items() if values is None]
+    table = drops.drop(gone).with_columns(pl.Series(name, values) for name, values in change.items() if values)
+    assert naming.misfit("drops", table) == wrong
+
+
+def test_what_a_controller_decides_about_no_flow_has_none():
+    """The engine marks it by the greatest number, which is no flow's and is no number in the table."""
+    plan = SimpleNamespace(
+        flows=[SimpleNamespace(name="f"), SimpleNamespace(name="g")],
+        controllers=[SimpleNamespace(name="c", controls=[])],
+    )
+    event = naming.EVENTS.index("requested")
+    rows = {"controller": [0] * 3, "event": [event] * 3, "flow": [1, 2**32 - 1, 0], "path": [0] * 3}
+    types = {"controller": np.uint32, "event": np.uint8, "flow": np.uint32, "path": np.uint32}
+    table = naming.named("control", {name: np.array(rows[name], types[name]) for name in rows}, plan)
+    assert table.select("flow", "flow_name").rows() == [(1, "g"), (None, None), (0, "f")]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ import pytest
 
 import daybreak
 from daybreak.errors import OutputError
-from daybreak.runs import read, storage
+from daybreak.runs import Run, read, storage
 from daybreak.runs.staging import PREFIX, Staging, remove_stale
 
 
@@ -162,9 +163,82 @@ def test_no_table_has_a_number_for_nothing(one_flow):
 
 
 def test_a_lost_ack_has_no_first_byte(one_flow):
-    lossy = one_flow.with_({"topology.loss": 0.01, "flows.0.size": "10 MB"})
-    drops = daybreak.run(lossy).drops
-    assert drops.filter("data")["seq"].null_count() == 0 < drops.filter("data").height
+    # The bottleneck loses what goes to the receivers: data of one flow, and ACKs of the other.
+    there, back = ({"from": one, "to": other, "size": "1 MB"} for one, other in (
+        ("sender-0", "receiver-0"), ("receiver-0", "sender-0"),
+    ))  # fmt: skip
+    drops = daybreak.run(one_flow.with_({"topology.loss": 0.02, "flows": [there, back]})).drops
+    data, acks = drops.filter("data"), drops.filter(~pl.col("data"))
+    assert data["seq"].null_count() == 0 < data.height and set(data["flow"]) == {0}
+    assert acks["seq"].null_count() == acks.height > 0 and set(acks["flow"]) == {1}
+
+
+WRITTEN = {"programs/web-client/stdout": b"200 OK\n", "programs/web-client/files/a/b": bytes(range(256))}
+
+
+@pytest.fixture
+def with_programs(other):
+    """A run whose programs have written files."""
+    return Run(other.manifest | {"files": sorted(WRITTEN)}, other.table, files=WRITTEN)
+
+
+def test_files_that_programs_wrote_are_kept_byte_by_byte(with_programs, tmp_path):
+    place = with_programs.write(tmp_path / "run")
+    again = read(place)
+    assert (again.files, again.manifest["files"]) == (WRITTEN, sorted(WRITTEN))
+    assert pickle.loads(pickle.dumps(again)).files == WRITTEN
+    (place / "programs" / "web-client" / "stdout").unlink()
+    with pytest.raises(OutputError, match=rf"{place} cannot be read: no such file or directory"):
+        read(place)
+
+
+def test_files_of_programs_go_with_their_run_and_others_beside_them_stay(run, with_programs, tmp_path):
+    place = with_programs.write(tmp_path / "run")
+    (place / "programs" / "web-client" / "files" / "notes").write_text("mine")
+    run.write(place, force=True)
+    left = [path.relative_to(place / "programs") for path in (place / "programs").rglob("*") if path.is_file()]
+    assert [str(path) for path in left] == ["web-client/files/notes"] and read(place).files == {}
+    whole = with_programs.write(tmp_path / "whole")
+    run.write(whole, force=True)
+    assert not (whole / "programs").exists()
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_what_only_has_the_name_of_the_folder_for_programs_is_in_the_way(
+    run, other, with_programs, tmp_path, is_folder
+):
+    place = run.write(tmp_path / "run")
+    (place / "programs").mkdir() if is_folder else (place / "programs").write_text("mine")
+    for next_ in (other, with_programs):
+        with pytest.raises(OutputError, match=r"programs is in the way: no run has written it"):
+            next_.write(place, force=True)
+    assert (place / "programs").exists() and read(place).flows["bytes"].to_list() == [1_000_000]
+
+
+def test_a_file_in_place_of_the_folder_that_programs_wrote_to_is_not_replaced(run, with_programs, tmp_path):
+    place = with_programs.write(tmp_path / "run")
+    (place / "programs").rename(tmp_path / "elsewhere")
+    (place / "programs").write_text("mine")
+    with pytest.raises(OutputError, match=r"programs is in the way: no run has written it"):
+        run.write(place, force=True)
+    assert (place / "programs").read_text() == "mine" and (place / "manifest.json").exists()
+
+
+def test_a_manifest_names_no_file_of_programs_elsewhere(run, with_programs, tmp_path):
+    place = with_programs.write(tmp_path / "run")
+    (tmp_path / "precious").write_text("mine")
+    names = ["programs/../../precious", "notes", "programs", *sorted(WRITTEN)]
+    (place / "manifest.json").write_text(json.dumps(with_programs.manifest | {"files": names}))
+    assert read(place).files == WRITTEN
+    (place / "notes").write_text("mine")
+    run.write(place, force=True)
+    assert (tmp_path / "precious").read_text() == (place / "notes").read_text() == "mine"
+
+
+def test_a_run_is_shown_by_its_name_seed_and_numbers_of_rows(run):
+    shown = json.loads(repr(run).removeprefix("Run(").removesuffix(")"))
+    assert (shown["name"], shown["seed"], shown["engine"]) == ("one flow", 1, "simulated")
+    assert shown["tables"]["flows"] == 1 and shown["tables"]["links"] == run.links.height
 
 
 def test_marks_of_earlier_versions_are_read_as_null(run, tmp_path):

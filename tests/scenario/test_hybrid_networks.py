@@ -138,6 +138,27 @@ def test_markers_stand_on_the_way_of_their_packets():
     assert shown(content, three.ack_path) == ["b-3->tor-2", "fork voq-2-1"]
 
 
+def test_a_marker_at_the_destination_stands_behind_every_link_that_leads_there():
+    """Also where the link behind a queue that leads apart is the last one of the way."""
+    ends = [("a", "near"), ("near", "b"), ("near", "far"), ("far", "b"), ("b", "far"), ("far", "a")]
+    links = [
+        {"name": "-".join(pair), "from": pair[0], "to": pair[1], "rate": "1 Gbit/s", "delay": "1 us"} for pair in ends
+    ]
+    nodes = [{"name": name, "kind": "host" if name in "ab" else "switch"} for name in ("a", "b", "near", "far")]
+    document = {
+        "name": "apart", "duration": "1 s", "nodes": nodes, "links": links,
+        "queues": [{"name": "both", "served_by": ["near-b", "near-far"], "to": ["b"], "limit": "9 packets"}],
+        "flows": [{"from": "a", "to": "b", "size": "1 MB"}],
+        "marks": MARKED["marks"],
+        "markers": [{"name": "there", "mark": "circuit", "at": "b", "from": ["a"], "to": ["b"]}],
+    }  # fmt: skip
+    content = lowered(Scenario.parse(document))
+    assert shown(content, content.flows[0].data_path) == ["a-near", "fork both"]
+    (fork,) = content.forks
+    tails = {content.links[tail.link].name: shown(content, tail.path) for tail in fork.tails}
+    assert tails == {"near-b": ["!there"], "near-far": ["far-b", "!there"]}
+
+
 def test_marks_reach_the_sender_and_slow_it_down():
     week = HYBRID.document()["timelines"][0]
     week["steps"][0]["do"].append({"kind": "set_mark", "marker": "soon", "on": True})

@@ -10,7 +10,7 @@ import tomli_w
 
 import daybreak
 from daybreak._native import Stream
-from daybreak.errors import ScenarioError
+from daybreak.errors import ScenarioError, UnknownName
 from daybreak.scenario import Scenario, load, save
 from daybreak.scenario.lowering import lower
 from daybreak.scenario.workloads.sizes import DataMining, Hadoop, WebSearch
@@ -304,6 +304,17 @@ def test_a_matrix_draws_pairs_by_their_weights():
     counts = Counter(pairs_of(pairs={"kind": "matrix", "weights": weights}, count=4000))
     assert set(counts) == {(HOSTS[0], HOSTS[3]), (HOSTS[2], HOSTS[5])}
     assert counts[HOSTS[0], HOSTS[3]] == pytest.approx(3000, abs=4 * math.sqrt(4000 * 0.25 * 0.75))
+
+
+@pytest.mark.parametrize(("place", "pair"), [
+    (0, [[HOSTS[0], "nobody", 1]]), (0, [["nobody", HOSTS[0], 1]]),
+    # Also where no flow would go there.
+    (1, [[HOSTS[0], HOSTS[1], 1], [HOSTS[0], "nobody", 0]]),
+])  # fmt: skip
+def test_a_host_that_is_not_there_is_named_with_its_row(place, pair):
+    with pytest.raises(UnknownName) as caught:
+        pairs_of(pairs={"kind": "matrix", "weights": pair}, count=4)
+    assert f'arrivals[0].pairs.weights[{place}] = "nobody": there is no such host' in str(caught.value)
 
 
 def test_pairs_of_a_list_in_turn_and_drawn():

@@ -311,7 +311,46 @@ def test_compound_has_to_be_back_earlier_somewhere(compound, cubic, is_faster):
 
     small = QUICK.of_variants()
     evidence = {one: of(one) for stack in STACKS for one in of_grid(small, stack, NAMES)}
-    assert holds(judged(variants.judge, evidence, QUICK)[f"var.faster.{NS2}"]) == is_faster
+    found = judged(variants.judge, evidence, QUICK)
+    assert holds(found[f"var.faster.{NS2}"]) == is_faster
+    # It may be back as late as CUBIC, but in no cell later; the cells that are later are counted and named.
+    later = [one.cell for one in of_grid(small, NS2, ["compound"]) if one.scenario == "D"] if compound > cubic else []
+    never = found[f"var.compound.{NS2}"]
+    assert (holds(never), never.ours) == (not later, len(later))
+    assert ("later in: " in never.note) == bool(later)
+    assert all(f"{one} (7 s after 6 s)" in never.note for one in later)
+
+
+def lines_of(axes):
+    """The curves of a panel by name, without the vertical line at the event and the rate of a link."""
+    return {
+        line.get_label(): (line.get_xdata().tolist(), line.get_ydata().tolist(), line.get_linestyle())
+        for line in axes.get_lines()
+        if not line.get_label().startswith("_")
+    }
+
+
+def test_figure_4_has_b_with_and_without_the_move_beside_c1():
+    evidence = {}
+    for stack in STACKS:
+        setting, c1 = of_figure4(QUICK, stack), of_figure4(QUICK, stack, "C1")
+        evidence[setting] = made(setting, lambda at: 1250 if at >= 0 else 1500, tenth=500)
+        evidence[setting.unmoved()] = made(setting.unmoved(), lambda at: 1500)
+        evidence[c1] = made(c1, lambda at: 750 if at >= 0 else 1500)
+    figure = STUDY.experiments["4"].draw(evidence, QUICK, {})["figure4"]
+    panels = {axes.get_title(): lines_of(axes) for axes in figure.axes}
+    assert list(panels) == [
+        f"{kind}, {name}, bins of {width} ms"
+        for name in STACKS.values() for width in (1000, 100) for kind in ("B", "C1")
+    ]  # fmt: skip
+    for name in STACKS.values():
+        b, c1 = panels[f"B, {name}, bins of 1000 ms"], panels[f"C1, {name}, bins of 1000 ms"]
+        # Each second at its end, in Gb/s, from 5 s before the move to 25 s after it.
+        times = [float(at) for at in range(-5, 26)]
+        assert b["with the move"] == (times, [1.5 if at <= 0 else 1.25 for at in times], "-")
+        assert b["without"] == (times, [1.5] * len(times), "--")
+        assert c1 == {"with the move": (times, [1.5 if at <= 0 else 0.75 for at in times], "-")}
+        assert panels[f"B, {name}, bins of 100 ms"]["with the move"][:2] == ([0.2], [0.5])
 
 
 @pytest.mark.parametrize(("rate", "is_stable"), [(970, True), (969, False)])

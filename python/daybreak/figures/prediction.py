@@ -30,4 +30,5 @@ def scatter(
         axes.set_xlabel("Day + night")
         axes.set_ylabel("FCT prolongation [s]")
         axes.legend()
+    plt.close(figure)
     return figure

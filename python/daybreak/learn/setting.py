@@ -57,10 +57,8 @@ def _described(scenario: Scenario) -> dict[str, Any]:
     for group in GROUPS:
         flow = scenario.flows[_number(scenario, group)]
         if not isinstance(flow.size, int):
-            size = flow.size if isinstance(flow.size, str) else "none" if flow.size is None else "drawn"
-            raise ScenarioError(
-                f'flows: size of "{group}" = {size}: a model needs one that is not drawn or unlimited', "flows"
-            )
+            size = flow.size or "none"
+            raise ScenarioError(f'flows: size of "{group}" = {size}: a model needs one that is limited', "flows")
         found |= {f"{group}_variant": flow.variant.name, f"{group}_mib": flow.size / 2**20 * flow.count}
         found[f"{group}_flows"] = flow.count
     moves = [line for line in scenario.timelines if isinstance(line, Migrate)]

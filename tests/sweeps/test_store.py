@@ -8,7 +8,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 from ready_files import ROOT
-from sweep.reductions import FLOWS
+from sweeps.reductions import FLOWS
 
 from daybreak.errors import OutputError
 from daybreak.sweeps import Job, Store, StoredRun
@@ -92,7 +92,7 @@ def test_what_a_killed_process_left_is_forgotten_and_nothing_else(store):
 import os
 from pathlib import Path
 import polars as pl
-from sweep.reductions import FLOWS
+from sweeps.reductions import FLOWS
 from daybreak.sweeps import StoredRun, Store
 Path.replace = lambda *_: os.kill(os.getpid(), 9)
 tables = {{"flows": pl.DataFrame({{"flow": [0]}})}}

@@ -12,7 +12,7 @@ import weakref
 import pytest
 from executors import Processes, Serial
 from ready_files import ROOT
-from sweep.reductions import BROKEN, FLOWS
+from sweeps.reductions import BROKEN, FLOWS
 
 import daybreak
 from daybreak.engines import program
@@ -162,7 +162,7 @@ sys.path.insert(0, "tests")
 import daybreak
 from daybreak.engines import program
 from daybreak.sweeps import Job, Local, Store, execute
-from sweep.reductions import FLOWS
+from sweeps.reductions import FLOWS
 scenario = daybreak.load("scenarios/01-one-flow.toml").with_({"flows.0.size": "100 kB"})
 store = Store(Path(sys.argv[1]), FLOWS, {"simulated": program("simulated")})
 execute((Job(scenario, seed) for seed in count(1)), store, executor=Local(2))

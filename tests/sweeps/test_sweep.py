@@ -23,7 +23,6 @@ from daybreak.report import contents, page
 from daybreak.runs import schema
 from daybreak.sweeps import Local, Points, read, read_results, sweep
 from daybreak.sweeps.grid import parse
-from daybreak.sweeps.replication import Replication
 
 VARIANTS = {"field": "flows.0.variant", "values": ["cubic", "reno"]}
 SIZES = {"field": "flows.0.size", "values": ["100 kB", "200 kB", "400 kB"]}
@@ -132,10 +131,11 @@ def test_a_table_that_no_run_would_have_is_refused_before_anything_runs(base, tm
     assert not (tmp_path / "out").exists()
 
 
-def test_a_table_that_only_some_runs_would_have_is_refused_with_one_that_has_it_not(base, tmp_path):
+@pytest.mark.parametrize("others", [{}, {"rate": {"field": "topology.rate", "values": ["1 Gbit/s"]}}])
+def test_a_table_that_only_some_runs_would_have_is_refused_with_one_that_has_it_not(base, tmp_path, others):
     bulk, asks = {"flows.0.size": "10 kB"}, {"flows.0.size": None, "flows.0.application": ASKS}
-    does = {"does": {"points": {"asks": asks, "sends": bulk}}}
-    with pytest.raises(ScenarioError, match=r'keep = "exchanges": no flow of scenario ".*", does = "sends" has'):
+    does = {"does": {"points": {"asks": asks, "sends": bulk}}} | others
+    with pytest.raises(ScenarioError, match=r'keep = "exchanges": no flow of scenario ".*", does = "sends".* has'):
         sweep(Points(parse({"scenario": "-", "keep": ["exchanges"], "axes": does}), base), tmp_path)
     both = {"does": {"points": {"asks": asks, "asks again": asks}}}
     outcome = sweep(Points(parse({"scenario": "-", "keep": ["exchanges"], "axes": both}), base), tmp_path)
@@ -237,6 +237,26 @@ def test_values_of_several_types_are_texts_and_shares_have_numbers(values, colum
     assert [points.columns(at)["loss"] for at in points] == column
     shares = [points.row(at).get("loss_share") for at in points]
     assert shares == ([0.001, 0.01, 0.025] if "0.1 %" in values else [None] * len(values))
+
+
+@pytest.mark.parametrize(
+    ("field", "values", "column", "numbers"),
+    [
+        ("topology.queue", ["50 packets", " 1 packet"], "of_packets", [50, 1]),
+        ("topology.queue", ["9 kB", "1 KiB"], "of_bytes", [9_000, 1_024]),
+        ("topology.rate", ["400 Mbit/s", "1 Gbit/s"], "of_bps", [4e8, 1e9]),
+        ("topology.delay", ["2 us", "1.5 ms"], "of_ns", [2_000, 1_500_000]),
+        ("topology.loss", ["50 %", 0, 1e-3], "of_share", [0.5, 0, 0.001]),
+        # Two units have no common number, and plain numbers are numbers already.
+        ("topology.queue", ["50 packets", "9 kB"], None, None), ("topology.loss", [0.1, 0.2], None, None),
+        ("stack.tcp_ecn", [True, "50 %"], None, None),
+    ],
+)  # fmt: skip
+def test_a_quantity_has_its_number_in_the_unit_that_the_column_names(field, values, column, numbers):
+    points = Points(parse({"scenario": "-", "axes": {"of": {"field": field, "values": values}}}), None)
+    rows = [points.row(at) for at in points]
+    assert [set(row) for row in rows] == [{"of", column} if column else {"of"}] * len(values)
+    assert not column or [row[column] for row in rows] == numbers
 
 
 @pytest.mark.parametrize(
@@ -383,29 +403,6 @@ def test_added_runs_have_seeds_of_their_own(migration, tmp_path):
     flows = pl.read_parquet(tmp_path / "flows")
     assert sorted(flows["seed"].unique()) == [2, 3, 7, 8, 9, 10, 11, 12]
     assert flows.group_by("seed").len()["len"].unique().to_list() == [2]
-
-
-def test_replication_asks_for_no_more_than_it_needs():
-    def flows(*fcts):
-        return pl.DataFrame(
-            {"group": ["g"] * len(fcts), "bytes": 1, "start_ns": 0, "end_ns": fcts, "fct_ns": fcts},
-            schema_overrides=dict.fromkeys(("bytes", "start_ns", "end_ns", "fct_ns"), pl.UInt64),
-        )
-
-    one = Replication(0.02, 100)
-    assert one.more() == 5
-    for fct in (90, 110, 100, 95, 105):
-        one.add(flows(fct))
-    # s = 7.9, t = 2.776: 9.8 % of the mean, which asks for 120 runs; at most twice as many are looked at.
-    assert not one.is_narrow and one.half_width() == pytest.approx(0.0982, abs=1e-4) and one.more() == 5
-    same = Replication(0.02, 100)
-    for _ in range(5):
-        same.add(flows(100))
-    assert same.is_narrow and same.more() == 0
-    never = Replication(0.02, 100)
-    for _ in range(5):
-        never.add(flows(None))
-    assert not never.is_narrow and never.more() == 0
 
 
 GRID = """
