@@ -122,7 +122,8 @@ def _row(one: Image) -> tuple[str, ...]:
     users = [*(["pure"] if one.pure else []), *(["options"] if one.users_config else []), *one.users_modules]
     state = "" if image.is_current(one) else "of another recipe"
     return (
-        f"{one.source_version}@{one.hz}", str(one.hz), one.source, ", ".join(one.variants), ", ".join(one.edits), one.digest[:8],
+        f"{one.source_version}@{one.hz}", str(one.hz), one.source, ", ".join(one.variants), ", ".join(one.edits),
+        one.digest[:8],
         f"{one.size_bytes / 1e6:.0f} MB", ", ".join([*users, *([state] if state else [])]),
     )  # fmt: skip
 
