@@ -6,6 +6,7 @@ from agreement import made_up
 from daybreak import _native
 from daybreak.agreement import causes, scenarios, suite, tolerances
 from daybreak.agreement.compare import METRICS
+from daybreak.agreement.drawn import WITHOUT
 from daybreak.errors import ScenarioError, UnknownName
 from daybreak.plan.types import Bulk, RequestResponse
 from daybreak.scenario.lowering import lower
@@ -71,8 +72,8 @@ def test_seeds_draw_other_starts() -> None:
 
 def test_what_the_suite_must_cover_is_there() -> None:
     variants = {variant for case in CASES for variant in case.variants()}
-    # These need a switch that marks; Compound TCP is not in Linux.
-    assert {entry.name for entry in _native.variants()} - {"retcp", "compound", "dctcp"} <= variants
+    # DCTCP needs a switch that marks.
+    assert {entry.name for entry in _native.variants()} - {*WITHOUT, "dctcp"} <= variants
     assert min(case.buffer or 1 for case in CASES) == 0.1
     assert max(case.buffer or 1 for case in CASES) == 5
     assert min(int(case.rtt) for case in CASES) == 20 * 10**6

@@ -7,11 +7,9 @@ use daybreak_plan::{Application, Downtime, NodeKind, Plan, Step, benchmarks};
 use plans::captured::captured;
 use plans::{MS, US, all_recorded, column, day_and_night, rows};
 
-const POLICIES: [Downtime; 4] = [Downtime::Drop, Downtime::Hold, Downtime::Drain, Downtime::MakeBeforeBreak];
-
 #[test]
 fn a_flow_is_complete_under_every_policy_and_the_tables_agree() {
-    for downtime in POLICIES {
+    for downtime in Downtime::ALL {
         let plan = all_recorded(day_and_night(downtime));
         let records = run(&plan).unwrap();
         assert_eq!(column(&records, "flows", "delivered_bytes"), [4_000_000], "{downtime:?}");
@@ -73,7 +71,7 @@ fn a_window_is_sampled_while_nothing_happens() {
 
 #[test]
 fn what_is_in_flight_is_neither_lost_nor_sacked() {
-    let mut plan = day_and_night(POLICIES[0]);
+    let mut plan = day_and_night(Downtime::Drop);
     plan.records.window_ps = Some(MS / 10);
     let mss = u64::from(plan.stacks[0].mtu) - 52;
     let records = run(&plan).unwrap();
@@ -93,7 +91,7 @@ fn what_is_in_flight_is_neither_lost_nor_sacked() {
 
 #[test]
 fn recording_changes_nothing() {
-    for downtime in POLICIES {
+    for downtime in Downtime::ALL {
         let plain = run(&day_and_night(downtime)).unwrap();
         let recorded = run(&all_recorded(day_and_night(downtime))).unwrap();
         assert_eq!(plain.table("flows"), recorded.table("flows"), "{downtime:?}");
@@ -135,7 +133,7 @@ fn flows_over_equal_links_do_not_starve_each_other() {
 
 #[test]
 fn the_same_plan_gives_the_same_bytes_in_any_thread() {
-    let plans: Vec<Plan> = POLICIES
+    let plans: Vec<Plan> = Downtime::ALL
         .iter()
         .map(|&downtime| {
             let mut plan = all_recorded(day_and_night(downtime));

@@ -57,7 +57,7 @@ _SINGLE = {
     ),
     "complete": Measure(pl.col("fct_s").filter(_LIMITED).is_not_null().mean(), "share of flows that ended", "", 1.0),
 }
-KNOWN = "fct, slowdown or goodput with .mean, .max or a percentile such as .p99; or retransmits, rtos, jain, complete"
+KNOWN = f"fct, slowdown or goodput with .mean, .max or a percentile such as .p99; or {', '.join(_SINGLE)}"
 """Names that are accepted, for error messages."""
 
 

@@ -139,15 +139,8 @@ def _actions(action: actions.Action, resolved: Resolved, routed: Routed, field: 
             return [
                 plan.SetLimit(queue=routed.queues.named(action.queue, f"{field}.queue"), packets=packets, bytes=size)
             ]
-        case actions.SetRate():
-            link = resolved.network.link(action.link, f"{field}.link").index
-            return [plan.SetRate(link=link, rate_bps=int(action.rate))]
-        case actions.SetDelay():
-            link = resolved.network.link(action.link, f"{field}.link").index
-            return [plan.SetDelay(link=link, delay_ps=int(action.delay))]
-        case actions.SetLoss():
-            link = resolved.network.link(action.link, f"{field}.link").index
-            return [plan.SetLoss(link=link, loss_ppb=action.loss.ppb)]
+        case actions.SetRate() | actions.SetDelay() | actions.SetLoss():
+            return [_of_link(action, resolved.network.link(action.link, f"{field}.link").index)]
         case actions.SetParameter():
             queue = routed.queues.named(action.queue, f"{field}.queue")
             value = routed.queues.parameter(queue, action.parameter, action.value, f"{field}.{action.parameter}")
@@ -173,6 +166,16 @@ def _actions(action: actions.Action, resolved: Resolved, routed: Routed, field: 
             ]
         case other:
             assert_never(other)
+
+
+def _of_link(action: actions.SetRate | actions.SetDelay | actions.SetLoss, link: int) -> plan.Action:
+    match action:
+        case actions.SetRate():
+            return plan.SetRate(link=link, rate_bps=int(action.rate))
+        case actions.SetDelay():
+            return plan.SetDelay(link=link, delay_ps=int(action.delay))
+        case actions.SetLoss():
+            return plan.SetLoss(link=link, loss_ppb=action.loss.ppb)
 
 
 def _gate(
