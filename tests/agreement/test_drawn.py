@@ -62,6 +62,21 @@ def test_a_third_is_alone_a_third_moved_and_a_name_ends_in_what_the_scenario_is(
         assert not case.night or shape in ("moved", "circuit"), case.name
 
 
+def test_a_third_of_the_moves_are_to_a_longer_path_and_half_of_them_have_a_night() -> None:
+    cases = drawn.cases(1_000, 5)
+    moved, circuits = ([case for case in cases if getattr(case, name)] for name in ("period", "day"))
+    far, nights = (
+        [case for case in moved if getattr(case, name) > least] for name, least in (("far", 1), ("night", 0))
+    )
+    for some, share in ((far, 1 / 3), (nights, 1 / 2)):
+        assert abs(len(some) - len(moved) * share) < 3 * math.sqrt(len(moved) * share * (1 - share))
+    assert all(1 <= case.far <= 3 for case in moved) and max(case.far for case in moved) > 2.5
+    assert {case.far for case in cases if not case.period} == {1.0}
+    # A circuit always has nights.
+    assert {case.downtime for case in nights} == {"drop", "hold"}
+    assert {case.downtime for case in circuits} == {"drop", "hold", "drain"} and all(case.night for case in circuits)
+
+
 @pytest.mark.parametrize(
     ("count", "seed", "said"), [(0, 1, "random: 0"), (10_001, 1, "random: 10001"), (1, -1, "seed: -1")]
 )

@@ -1,6 +1,7 @@
 """The section of a page about the runs of one scenario: its facts, what it leaves out and says so, and its progress."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -101,3 +102,17 @@ def test_flows_are_counted_before_their_table(one_flow):
         run = daybreak.run(of(one_flow, {"size": "1 kB", "count": count}))
         section = str(report.section(report.RunGroup((run,)), explained=False))
         assert f"<summary>Flows</summary><p>{count} flows.</p><div class=" in section
+
+
+def test_runs_are_of_one_group_where_scenario_engine_and_program_are_the_same(one_flow):
+    manifest = daybreak.run(one_flow.with_({"flows.0.size": "1 kB"})).manifest
+
+    def of(seed, **changes):
+        return SimpleNamespace(seed=seed, manifest=manifest | {"seed": seed} | changes)
+
+    first, other = of(1), of(2, versions=manifest["versions"] | {"program": "another"})
+    kernel, scenario = of(3, engine="kernel"), of(4, scenario=manifest["scenario"] | {"duration": "2 s"})
+    again = of(5)
+    found = report.grouped([first, other, kernel, scenario, again])
+    assert [[run.seed for run in group.runs] for group in found] == [[1, 5], [2], [3], [4]]
+    assert [group.title for group in found][1:3] == ["one flow (simulated)", "one flow (kernel)"]

@@ -107,6 +107,12 @@ def test_every_claim_holds_on_what_the_paper_prints():
     assert used == set(PUBLISHED)
 
 
+def test_half_of_the_throughput_is_gained_where_it_is_least():
+    ours = {claim.id: claim.ours for claim in judged(evidence()).claims}
+    gains = [ours[f"on_demand.gain.{transfers}"] for transfers in TRANSFERS]
+    assert len(set(gains)) == 3 and ours["abstract.half"] == pytest.approx(min(gains), abs=0.01)
+
+
 def test_every_number_of_the_tables_can_miss():
     board = judged(evidence(opposite=True))
     held = {claim.id for claim in board.claims if claim.verdict.endswith("pass")}

@@ -105,3 +105,18 @@ def test_numbers_that_cannot_be_are_one_sentence(call, sentence, one_flow):
 def test_the_functions_stay_functions_whatever_is_imported():
     code = "import daybreak.sweeps, daybreak.plots, daybreak.engines; assert callable(daybreak.sweep), daybreak.sweep"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_the_axes_of_a_sweep_have_their_values_in_order_with_the_number_of_each(one_flow, tmp_path):
+    small = one_flow.with_({"flows.0.size": "1 kB"})
+    axes = {
+        "count": {"field": "flows.0.count", "values": [2, 1]},
+        "rate": {"field": "topology.rate", "values": ["1 Gbit/s"]},
+        "rule": {"field": "flows.0.variant", "values": ["reno", "cubic"]}, "loss": {"points": {"none": {}}},
+    }  # fmt: skip
+    daybreak.sweep(daybreak.vary(small, axes), tmp_path / "out")
+    found = {axis.name: (axis.values, axis.column, axis.numbers) for axis in read_results(tmp_path / "out").axes}
+    assert found == {
+        "count": ((2, 1), "count", (2.0, 1.0)), "rate": (("1 Gbit/s",), "rate_bps", (1e9,)),
+        "rule": (("reno", "cubic"), None, ()), "loss": (("none",), None, ()),
+    }  # fmt: skip
