@@ -99,6 +99,22 @@ def test_a_page_is_filled_between_its_marks(suite: Path, tmp_path: Path) -> None
         fidelity.fill("<!-- agreement: nonsense -->\n<!-- end -->", found)
 
 
+def test_flows_that_part_are_rows_of_a_page_with_where_they_do() -> None:
+    def flow(scenario: str, same: int) -> segments.ReplayResult:
+        return segments.ReplayResult(
+            scenario, 1, "a|b", "cubic", 100, 3, same=same, other_push=0, other_time=0, model=100
+        )
+
+    page = "<!-- segments: parted -->\n<!-- end -->\n"
+    for flows, rows in (
+        ([flow("one", 100)], "None.\n"),
+        ([flow("one", 100), flow("two", 40)], "| scenario | flow | segments | the same from the first | cause |\n"
+         "| --- | --- | --- | --- | --- |\n| two | a/b | 100 | 40 | not known yet |\n"),
+    ):  # fmt: skip
+        found = segments.document(flows, programs={}, seeds=[1], quick=True)
+        assert fidelity.fill(page, found, "segments") == f"<!-- segments: parted -->\n{rows}<!-- end -->\n"
+
+
 def test_the_documented_numbers_are_those_of_the_result() -> None:
     text, source = (ROOT / "docs/fidelity.md").read_text(), ROOT / "docs/fidelity"
     assert fidelity.fill(text, result.read(source / "agreement.json")) == text

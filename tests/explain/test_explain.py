@@ -188,6 +188,15 @@ def test_flows_that_are_no_bulk_transfers_are_named_and_the_others_explained():
     assert found.notes == ("left out: asks, which is no bulk transfer",)
 
 
+@pytest.mark.parametrize(("count", "words"), [(0, None), (1, "1 flow"), (2, "2 flows")])
+def test_flows_that_do_not_end_are_counted(one_flow, count, words):
+    ends = {"from": "sender-0", "to": "receiver-0", "size": "10 kB"}
+    late = [ends | {"name": f"late-{number}", "size": "1 GB"} for number in range(count)]
+    found = explain(one_flow.with_({"flows": [ends, *late], "duration": "5 ms"}))
+    assert (found.flows.height, found.unfinished) == (1, count)
+    assert found.notes == ((f"{words} did not end, so that there is nothing to explain",) if words else ())
+
+
 def test_of_many_flows_some_of_each_group_are_explained_as_they_are_among_all():
     scenario = daybreak.Scenario.parse(MIXED)
     everything, some = explain(scenario), explain(scenario, most_flows=6)

@@ -84,6 +84,22 @@ def test_trees_and_networks_count_in_each_class_by_what_they_are_worth():
     assert both < np.mean((fitted.center_.predict(new_x) - new_y) ** 2)
 
 
+@pytest.mark.parametrize("worth", [0.0, 0.25, 0.8, 1.0])
+def test_shares_of_trees_and_networks_are_those_of_the_least_squares(worth):
+    """In each class by itself: the second one has the opposite, and what is beyond 0 and 1 is cut."""
+    draw = np.random.default_rng(3)
+    of_trees, of_networks = draw.normal(size=(2, 400))
+    classes = np.arange(400) % 2
+    share = np.where(classes == 0, worth, 1 - worth)
+    fitted = ConformalRegressor()
+    fitted.classes_ = np.array([0, 1])
+    y = share * of_trees + (1 - share) * of_networks
+    fitted._fit_shares(y, of_trees, of_networks, np.ones(400), classes)
+    assert fitted.shares_ == pytest.approx([worth, 1 - worth])
+    fitted._fit_shares(of_networks + 3 * (of_trees - of_networks), of_trees, of_networks, np.ones(400), classes)
+    assert fitted.shares_ == pytest.approx([1, 1])
+
+
 def test_rows_count_less_where_chance_is_large():
     x, y = law(4000, 5)
     weights = ConformalRegressor(folds=2)._weights(x, y, np.zeros(4000, int), np.arange(4000))

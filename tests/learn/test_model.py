@@ -189,6 +189,17 @@ def test_the_shipped_model_is_of_the_whole_design(shipped):
         assert {name: known[name] for name in setting} == setting and known["runs"] == len(seeds)
 
 
+def test_what_was_learnt_is_kept_with_its_mean_and_runs():
+    """Each setting with its own: a shorter list of several runs each, in the order of the data."""
+    data = made_up(20, runs=3)
+    kept = model.fit(data, **QUICK).settings
+    seconds = data.seconds().reshape(20, 3).mean(axis=1)
+    assert kept["prolongation_s"].to_list() == pytest.approx(seconds.tolist(), rel=1e-6)
+    assert set(kept["runs"]) == {3}
+    for row, setting in zip(kept.iter_rows(named=True), data.settings()[::3], strict=True):
+        assert {name: row[name] for name in setting} == setting
+
+
 def test_a_scenario_that_may_end_before_its_flows_is_not_predicted(small):
     scenario = dataset.settings_.scenario_of(SETTING)
     assert not any("duration" in one for one in small.of_scenario(scenario).reasons)
@@ -196,24 +207,6 @@ def test_a_scenario_that_may_end_before_its_flows_is_not_predicted(small):
     assert not short.holds
     assert any("duration = 50 ms" in one for one in short.reasons)
     assert any("stack.rto_min" in one for one in short.reasons)
-
-
-def test_a_run_has_to_be_long_enough_for_three_times_the_ideal_and_the_prolongation():
-    """64 MiB at 10 Gbit/s take 53.7 ms: 161 ms, and what a flow may be prolonged by, up to the testbed's 1200 s."""
-    scenario = dataset.settings_.scenario_of(SETTING)
-
-    def is_too_short(duration, high_s):
-        found = model.Prediction(0.0, -1.0, high_s, 0.0, (), ())
-        said = model._too_short(scenario.with_({"duration": duration}), SETTING, found)
-        assert said in ((), (f"duration = {duration}: flows may not end in it",))
-        return bool(said)
-
-    for duration, high_s, expected in (
-        ("161 ms", 0, True), ("162 ms", 0, False), ("162 ms", 0.01, True), ("172 ms", 0.01, False),
-        # A flow that may end sooner than alone is no reason for a shorter run, and nothing needs more than 1200 s.
-        ("161 ms", -0.1, True), ("162 ms", -0.1, False), ("1199 s", 5000, True), ("1200 s", 5000, False),
-    ):  # fmt: skip
-        assert is_too_short(duration, high_s) == expected, (duration, high_s)
 
 
 def broken(path, change):

@@ -50,3 +50,16 @@ def test_a_line_and_how_straight_it_is():
     assert transient.line(bent, "mbps", 0, 3).r2 == pytest.approx(0)
     with pytest.raises(ValueError, match="2 bins"):
         transient.line(rising, "mbps", 0, 2)
+
+
+@pytest.mark.parametrize("column", ["time_s", "mbps"])
+@pytest.mark.parametrize("measure", [
+    lambda series: transient.before(series, "mbps"),
+    lambda series: transient.mean_between(series, "mbps", 1, 3),
+    lambda series: transient.trough(series, "mbps", width_s=1, within_s=10),
+    lambda series: transient.recovery_s(series, "mbps", width_s=1, level=1, within_s=10),
+    lambda series: transient.reached_s(series, "mbps", width_s=1, level=1),
+])  # fmt: skip
+def test_a_column_that_is_missing_is_named(measure, column):
+    with pytest.raises(ValueError, match=f"table series: no column '{column}'"):
+        measure(SERIES.drop(column))

@@ -149,3 +149,15 @@ def test_a_round_trip_follows_the_trace(one_flow):
     # When a packet arrives is not known from the links of the plan.
     by_link = dict(packets.group_by("link_name").agg(pl.col("arrival_ns").is_null().all()).iter_rows())
     assert by_link == {"bottleneck": True, links[0]: False}
+
+
+@pytest.mark.parametrize(("line", "sentence"), [
+    ("timelines = [5]", "timelines[0] = 5: expected a table"), ('timelines = ["trace"]', 'timelines[0] = "trace"'),
+    ('timelines = [{ kind = "migrate", file = "x.csv" }]', 'has no key "file"'),
+])  # fmt: skip
+def test_a_timeline_that_is_no_trace_reads_no_file(one_flow, tmp_path, line, sentence):
+    path = tmp_path / "scenario.toml"
+    path.write_text(f"{line}\n{one_flow.to_toml()}")
+    with pytest.raises(ScenarioError) as caught:
+        daybreak.load(path)
+    assert sentence in str(caught.value)

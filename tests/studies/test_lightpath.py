@@ -6,6 +6,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 from executors import Serial
+from msgspec import structs
 from ready_files import ROOT
 
 from daybreak import _native
@@ -94,6 +95,25 @@ def test_the_set_up_is_as_printed_and_can_be_otherwise(monkeypatch):
     other = board()
     setup.judge(other, {}, QUICK)
     assert verdicts(other)["setup.limits"] == "shape-miss"
+
+
+def test_one_buffer_that_limits_the_window_is_noticed(monkeypatch):
+    """Half of a buffer can be in flight: 2 GiB, more than the 1 GiB that a TCP header can say, but for one cell."""
+    whole = setup._plan
+
+    def smaller(setting: Setting):
+        found = whole(setting)
+        if (setting.scenario, setting.rate_mbps, setting.rtt_ms) != ("D", 1000, 100):
+            return found
+        stack = found.stacks[0]
+        return structs.replace(found, stacks=[structs.replace(stack, tcp_wmem=[*stack.tcp_wmem[:2], 2**29])])
+
+    for plan, verdict, gib in ((whole, "shape-pass", 2.0), (smaller, "shape-miss", 0.25)):
+        monkeypatch.setattr(setup, "_plan", plan)
+        found = board()
+        setup.judge(found, {}, QUICK)
+        (claim,) = (one for one in found.claims if one.id == "setup.alpha_other")
+        assert (claim.verdict, claim.ours) == (verdict, pytest.approx(gib, abs=0.01))
 
 
 def test_every_published_entry_is_of_an_experiment():

@@ -120,3 +120,9 @@ def test_the_axes_of_a_sweep_have_their_values_in_order_with_the_number_of_each(
         "count": ((2, 1), "count", (2.0, 1.0)), "rate": (("1 Gbit/s",), "rate_bps", (1e9,)),
         "rule": (("reno", "cubic"), None, ()), "loss": (("none",), None, ()),
     }  # fmt: skip
+
+
+def test_a_file_of_the_users_among_the_tables_of_a_sweep_is_no_table(one_flow, tmp_path):
+    daybreak.sweep(daybreak.vary(one_flow, {"flows.0.size": SIZES}), tmp_path / "out")
+    (tmp_path / "out" / "flows" / "notes.txt").write_text("mine")
+    assert read_results(tmp_path / "out").flows["bytes"].to_list() == [10**6, 2 * 10**6]

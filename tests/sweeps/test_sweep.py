@@ -273,6 +273,20 @@ def test_an_axis_named_like_a_column_of_a_kept_table_is_refused(name):
         assert list(parse({"scenario": "-", "keep": free, "axes": {name: VARIANTS}}).axes) == [name]
 
 
+@pytest.mark.parametrize(("grid", "column"), [
+    ({"axes": {"start": {"field": "flows.0.start", "values": ["0 s", "1 ms"]}}}, "start_ns"),
+    ({"axes": {"fct": {"field": "flows.0.start", "values": ["0 s", "1 ms"]}, "x": SIZES}}, "fct_ns"),
+    ({"keep": ["links"], "axes": {"all": SIZES, "all_bytes": VARIANTS}}, "all_bytes"),
+])  # fmt: skip
+def test_numbers_of_an_axis_do_not_take_the_place_of_a_column(grid, column):
+    with pytest.raises(ScenarioError) as caught:
+        parse({"scenario": "-"} | grid)
+    assert f"its numbers would be column {column}, which there is; expected another name" in str(caught.value)
+    # Table links has no such times.
+    if column.endswith("_ns"):
+        assert parse({"scenario": "-", "keep": ["links"]} | grid)
+
+
 def test_the_columns_that_names_are_held_against_are_those_of_a_run():
     of_a_run = {
         table.name: tuple(column.name for column in table.columns) for table in daybreak.reference.tables.tables()
