@@ -192,6 +192,15 @@ def test_files_that_programs_wrote_are_kept_byte_by_byte(with_programs, tmp_path
         read(place)
 
 
+def test_a_link_in_place_of_the_folder_for_programs_is_in_the_way_and_what_it_names_stays(run, with_programs, tmp_path):
+    place = with_programs.write(tmp_path / "run")
+    (place / "programs").rename(tmp_path / "elsewhere")
+    (place / "programs").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OutputError, match=r"programs is in the way: no run has written it"):
+        run.write(place, force=True)
+    assert (tmp_path / "elsewhere" / "web-client" / "stdout").read_bytes() == WRITTEN["programs/web-client/stdout"]
+
+
 def test_files_of_programs_go_with_their_run_and_others_beside_them_stay(run, with_programs, tmp_path):
     place = with_programs.write(tmp_path / "run")
     (place / "programs" / "web-client" / "files" / "notes").write_text("mine")

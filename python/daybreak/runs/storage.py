@@ -203,8 +203,9 @@ def _check_files(directory: Path) -> None:
         raise OutputError(f"{directory} cannot be written: it exists and is not a run")
     own = {MANIFEST, UNFINISHED, *_files(manifest)} if manifest is not None else set()
     possible = {MANIFEST, UNFINISHED, CAPTURE, *(f"{name}.parquet" for name in TABLES)}
-    if PROGRAMS in entries and not (manifest is not None and _written(manifest) and entries[PROGRAMS].is_dir()):
-        raise OutputError(f"{entries[PROGRAMS]} is in the way: no run has written it")
+    programs = entries.get(PROGRAMS)
+    if programs and not (manifest and _written(manifest) and programs.is_dir() and not programs.is_symlink()):
+        raise OutputError(f"{programs} is in the way: no run has written it")
     for name, entry in entries.items():
         if name in possible and (name not in own or not entry.is_file() or entry.is_symlink()):
             raise OutputError(f"{entry} is in the way: no run has written it")
