@@ -33,6 +33,14 @@ def talk(run: daybreak.Run) -> conversations.Conversation:
     return conversations.read(run.capture, "sender")[segments.FIRST_PORT["simulated"]]
 
 
+def test_replayed_scenarios_have_the_ticks_that_are_asked_for_and_else_their_own() -> None:
+    as_given = segments.replayable(None, quick=True, only=(), hz=None)
+    slow = segments.replayable(None, quick=True, only=(), hz=250)
+    assert len(slow) == len(as_given) > 10
+    assert as_given == [case for case in suite.load() if case in as_given] and "hz" not in as_given[0].stack
+    assert [case.stack for case in slow] == [case.stack | {"hz": 250} for case in as_given]
+
+
 def test_a_capture_is_read_as_it_was_sent(two_flows: suite.Case, run: daybreak.Run) -> None:
     talks = conversations.read(run.capture, "sender")
     assert list(talks) == [10_000, 10_001]
