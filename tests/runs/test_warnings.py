@@ -8,6 +8,11 @@ from daybreak.scenario.lowering import lower
 
 
 def _moved(period: str, night: str = "1 ms", **changes: object) -> list[str]:
+    moves = {"kind": "migrate", "group": "f", "between": ["one", "two"], "period": period, "night": night}
+    return _warned(moves | {"downtime": "drop"} | changes)
+
+
+def _warned(timeline: dict[str, object]) -> list[str]:
     scenario = Scenario.parse(
         {
             "name": "moved",
@@ -20,11 +25,7 @@ def _moved(period: str, night: str = "1 ms", **changes: object) -> list[str]:
                 {"name": "two", "from": "s", "to": "t", "rate": "1 Gbit/s", "delay": "10 us"},
             ],
             "flows": [{"name": "f", "from": "a", "to": "b", "size": "1 MB"}],
-            "timelines": [
-                {"kind": "migrate", "group": "f", "between": ["one", "two"], "period": period, "night": night}
-                | {"downtime": "drop"}
-                | changes
-            ],
+            "timelines": [timeline],
         },
         source="test",
     )  # fmt: skip
@@ -45,3 +46,9 @@ def test_other_periods_are_not(period: str) -> None:
 def test_only_nights_that_lose_packets_count() -> None:
     assert _moved("10 ms", downtime="hold") == []
     assert _moved("10 ms", night="0 ms") == []
+
+
+@pytest.mark.parametrize(("downtime", "count"), [("drop", 1), ("hold", 0), ("drain", 0)])
+def test_nights_of_circuits_count_if_they_empty_the_queue(downtime: str, count: int) -> None:
+    circuit = {"kind": "circuit", "matchings": [["one"]], "day": "9 ms", "night": "1 ms", "downtime": downtime}
+    assert len(_warned(circuit)) == count

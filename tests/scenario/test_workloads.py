@@ -307,14 +307,14 @@ def test_a_matrix_draws_pairs_by_their_weights():
 
 
 @pytest.mark.parametrize(("place", "pair"), [
-    (0, [[HOSTS[0], "nobody", 1]]), (0, [["nobody", HOSTS[0], 1]]),
+    (0, [[HOSTS[0], "receiver-99", 1]]), (0, [["receiver-99", HOSTS[0], 1]]),
     # Also where no flow would go there.
-    (1, [[HOSTS[0], HOSTS[1], 1], [HOSTS[0], "nobody", 0]]),
+    (1, [[HOSTS[0], HOSTS[1], 1], [HOSTS[0], "receiver-99", 0]]),
 ])  # fmt: skip
 def test_a_host_that_is_not_there_is_named_with_its_row(place, pair):
     with pytest.raises(UnknownName) as caught:
         pairs_of(pairs={"kind": "matrix", "weights": pair}, count=4)
-    assert f'arrivals[0].pairs.weights[{place}] = "nobody": there is no such host' in str(caught.value)
+    assert f'arrivals[0].pairs.weights[{place}] = "receiver-99": there is no such host' in str(caught.value)
 
 
 def test_pairs_of_a_list_in_turn_and_drawn():

@@ -71,11 +71,10 @@ fn follow(plan: &Plan, flows: &Flows, device: &Device, zero_ns: u64) -> Result<(
     while !device.wait(Some(zero_ns + due_ps.div_ceil(1_000)))? {
         let mut rows = Vec::new();
         for (index, flow) in plan.flows.iter().enumerate().filter(|(index, _)| !complete[*index]).collect::<Vec<_>>() {
-            let is_opener = matches!(flow.application, Application::Bulk { .. });
-            let sender = match &flow.application {
-                Application::Bulk { .. } => flows.client(index),
-                Application::RequestResponse { .. } => flows.server(index),
-                Application::ConstantRate { .. } | Application::Program { .. } => None,
+            let (sender, is_opener) = match &flow.application {
+                Application::Bulk { .. } => (flows.client(index), true),
+                Application::RequestResponse { .. } => (flows.server(index), false),
+                Application::ConstantRate { .. } | Application::Program { .. } => (None, false),
             };
             let Some(sender) = sender else { continue };
             let info = TcpInfo::of(sender)?;

@@ -104,7 +104,7 @@ impl TcpInfo {
         [ESTABLISHED, FIN_WAIT1].contains(&self.state)
     }
 
-    /// The row of table `window`. To who opened the connection the acknowledgement of its SYN counts as a byte.
+    /// The row of table `window`. The end that opened the connection counts the acknowledgement of its SYN as a byte.
     pub fn window_row(&self, flow: u32, now: Instant, is_opener: bool) -> WindowRow {
         let in_flight = (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost);
         let acked = self.bytes_acked.saturating_sub(u64::from(is_opener));

@@ -77,6 +77,15 @@ fn what_waits_for_the_window_carries_the_fin() {
     assert_eq!(answers(&mut client, Nic::NoTime, 20, &ack), [(1_460, false), (1_460, true)]);
 }
 
+/// A client with TCP_NODELAY whose NIC holds a write of 100 bytes, and the time of its next one.
+fn busy_with_a_small_write() -> (Connection, Instant) {
+    let (mut client, sent) = first_window_to(Nic::LongerThanTheTest, 100, false);
+    assert_eq!(sent, [(100, false)]);
+    let now = Instant::ZERO + Duration::from_ms(11);
+    client.set_nodelay(now, true);
+    (client, now)
+}
+
 /// `tcp_autocorking`: as Linux 6.1.192 sends such flows (`short` in the agreement suite).
 #[test]
 fn the_rest_of_a_write_waits_for_the_close_while_the_nic_is_busy() {
@@ -97,10 +106,7 @@ fn the_rest_of_a_write_without_a_close_waits_for_a_departure() {
 
 #[test]
 fn another_look_at_the_time_of_the_write_does_not_end_its_wait() {
-    let (mut client, sent) = first_window_to(Nic::LongerThanTheTest, 100, false);
-    assert_eq!(sent, [(100, false)]);
-    let now = Instant::ZERO + Duration::from_ms(11);
-    client.set_nodelay(now, true);
+    let (mut client, now) = busy_with_a_small_write();
     client.write(now, 1_561);
     assert_eq!(sends(&mut client, Nic::LongerThanTheTest, now), [(1_460, false)]);
     assert_eq!(sends(&mut client, Nic::LongerThanTheTest, now), []);
@@ -111,10 +117,7 @@ fn another_look_at_the_time_of_the_write_does_not_end_its_wait() {
 #[test]
 fn the_rest_of_a_write_does_not_wait_for_less_memory_than_it_takes() {
     // The ACK of the handshake is all that the NIC holds beside the first write, which is smaller than the second.
-    let (mut client, sent) = first_window_to(Nic::LongerThanTheTest, 100, false);
-    assert_eq!(sent, [(100, false)]);
-    let now = Instant::ZERO + Duration::from_ms(11);
-    client.set_nodelay(now, true);
+    let (mut client, now) = busy_with_a_small_write();
     client.write(now, 200);
     assert_eq!(sends(&mut client, Nic::LongerThanTheTest, now), [(200, false)]);
     client.write(now, 200);

@@ -77,11 +77,11 @@ impl Client {
 
     /// The ACK of all segments before `next` arrives, with these segments SACKed; the rule's sample of it.
     fn ack(&mut self, us: u64, next: u64, sacked: &[(u64, u64)]) -> AckSample {
-        self.take(us, next, sacked);
-        self.samples.try_recv().expect("the rule hears of each ACK")
+        self.deliver_ack(us, next, sacked);
+        self.samples.try_recv().expect("the rule gets a sample of each ACK")
     }
 
-    fn take(&mut self, us: u64, next: u64, sacked: &[(u64, u64)]) {
+    fn deliver_ack(&mut self, us: u64, next: u64, sacked: &[(u64, u64)]) {
         // It echoes the present: no retransmission seems needless.
         let stamp = 1 + (us / 1_000) as u32;
         let mut ack =
@@ -106,7 +106,7 @@ impl Client {
 fn what_an_old_ack_reports_is_never_counted_as_delivered() {
     let mut client = Client::new();
     assert_eq!(client.ack(20_000, 2, &[]).delivered, 3, "with the SYN");
-    client.take(20_100, 1, &[(4, 6)]);
+    client.deliver_ack(20_100, 1, &[(4, 6)]);
     assert!(client.samples.try_recv().is_err(), "the rule does not see it");
     let next = client.ack(20_200, 2, &[(4, 7)]);
     assert_eq!((next.delivered, next.arrival.sacked_out, next.rate.delivered), (4, 3, Some(3)));

@@ -39,7 +39,7 @@ def testbed() -> Scenario:
 def describe(scenario: Scenario) -> dict[str, Any]:
     """The setting of a scenario in human terms. Raises ScenarioError that says what is not of the testbed's kind.
 
-    Each policy is told by the one of "none", "drop" and "hold" that does the same with these flows
+    A downtime policy becomes the one of "none", "drop" and "hold" that treats these flows alike
     (`Policy.learnt_as`): `drain` is `hold`, and `make_before_break` is no night and moves that are later by its length.
     """
     try:

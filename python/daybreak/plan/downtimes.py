@@ -1,5 +1,5 @@
-"""Downtime policies: what figures, explanations, models and suites make of each. All of Python asks here, and compares
-no names.
+"""Downtime policies, and what figures, explanations, models and suites make of each. Python looks up a policy here
+instead of comparing its name.
 
 What a policy does to packets is the engine's: `crates/fabric/src/circuit/downtime.rs`.
 """
@@ -46,7 +46,7 @@ class Policy:
 
     @property
     def learnt_as(self) -> Learnt:
-        """The one with which flows that are moved do the same; with "none" if the moves are late by the night."""
+        """The learnt policy that treats moved flows alike; "none" if each move is only late by the night."""
         match self.at_route:
             case "lose":
                 return "drop"

@@ -151,9 +151,10 @@ class Making:
             # What most likely fails comes first.
             for module in self.trial:
                 shutil.copyfile(module, tree / MODULE_HOME / module.name)
-            if self.recipe.users_modules or self.trial:
+            first = (*self.recipe.users_modules, *self.trial)
+            if first:
                 _follow([*make, f"-j{self.jobs}", "prepare"], environment, out, on_line)
-            for module in (*self.recipe.users_modules, *self.trial):
+            for module in first:
                 # One job: make reaches a single object by two ways, and two at once remove each other's files.
                 _follow([*make, "-j1", f"{MODULE_HOME}/{module.stem}.o"], environment, out, on_line)
             for module in self.trial:
