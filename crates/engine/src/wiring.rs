@@ -223,6 +223,8 @@ pub(crate) fn stack(stack: &Stack) -> Config {
         frto: stack.tcp_frto != 0,
         tail_loss_probe: stack.tcp_early_retrans == 3,
         rack: stack.tcp_recovery & 1 != 0,
+        rack_static_window: stack.tcp_recovery & 2 != 0,
+        rack_no_threshold: stack.tcp_recovery & 4 != 0,
         reordering: stack.tcp_reordering,
         max_reordering: stack.tcp_max_reordering,
         slow_start_after_idle: stack.tcp_slow_start_after_idle,

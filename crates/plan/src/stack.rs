@@ -128,7 +128,8 @@ pub struct Stack {
     pub tcp_frto: u32,
     /// `tcp_early_retrans` (0 or 3): tail loss probes.
     pub tcp_early_retrans: u32,
-    /// `tcp_recovery`: bit 0 is RACK.
+    /// `tcp_recovery`: bit 0 is RACK, bit 1 keeps its reordering window as it is, bit 2 makes it wait for that window
+    /// whatever the reordering degree.
     pub tcp_recovery: u32,
     /// `tcp_reordering`.
     pub tcp_reordering: u32,

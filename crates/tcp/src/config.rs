@@ -94,6 +94,10 @@ pub struct Config {
     pub tail_loss_probe: bool,
     /// `tcp_recovery` bit 0: RACK loss detection.
     pub rack: bool,
+    /// Bit 1: RACK's reordering window stays a quarter of the minimum RTT, whatever DSACKs report.
+    pub rack_static_window: bool,
+    /// Bit 2: RACK waits for its reordering window where `reordering` segments are SACKed as well.
+    pub rack_no_threshold: bool,
     /// `tcp_reordering`: initial reordering degree.
     pub reordering: u32,
     /// `tcp_max_reordering`.
@@ -176,6 +180,8 @@ impl Default for Config {
             frto: true,
             tail_loss_probe: true,
             rack: true,
+            rack_static_window: false,
+            rack_no_threshold: false,
             reordering: 3,
             max_reordering: 300,
             slow_start_after_idle: true,

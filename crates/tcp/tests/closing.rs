@@ -93,6 +93,7 @@ fn the_rest_of_a_write_waits_for_the_close_while_the_nic_is_busy() {
     assert_eq!(sent(1_000), [(1_000, false), (0, true)], "nothing is in flight");
     assert_eq!(sent(1_460), [(1_460, false), (0, true)], "it is a full segment");
     assert_eq!(sent(1_461), [(1_460, false), (1, true)]);
+    assert_eq!(sent(2_919), [(1_460, false), (1_459, true)], "it takes a byte less than what the NIC holds");
 }
 
 #[test]

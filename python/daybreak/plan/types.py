@@ -313,7 +313,10 @@ class Stack(Part, frozen=True, kw_only=True):
     tcp_dsack: bool  # `tcp_dsack`.
     tcp_frto: int  # `tcp_frto` (0 or 2).
     tcp_early_retrans: int  # `tcp_early_retrans` (0 or 3): tail loss probes.
-    tcp_recovery: int  # `tcp_recovery`: bit 0 is RACK.
+    tcp_recovery: int
+    """`tcp_recovery`: bit 0 is RACK, bit 1 keeps its reordering window as it is, bit 2 makes it wait for that window
+    whatever the reordering degree.
+    """
     tcp_reordering: int  # `tcp_reordering`.
     tcp_max_reordering: int  # `tcp_max_reordering`.
     tcp_slow_start_after_idle: bool  # `tcp_slow_start_after_idle`.

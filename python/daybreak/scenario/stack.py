@@ -117,7 +117,8 @@ class Stack(Model):
     tcp_early_retrans: Literal[0, 3] = 3
     """Tail loss probes (RFC 8985)."""
     tcp_recovery: int = Field(default=1, ge=0, le=7)
-    """Bit 0: RACK (RFC 8985)."""
+    """Bit 0: RACK (RFC 8985). Bit 1: its reordering window does not adapt. Bit 2: it waits for that window even where
+    `tcp_reordering` segments have arrived beyond a hole."""
     tcp_reordering: int = Field(default=3, ge=1, le=10_000)
     """Reordering degree at the start."""
     tcp_max_reordering: int = Field(default=300, ge=1, le=100_000)

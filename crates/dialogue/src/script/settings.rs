@@ -85,6 +85,8 @@ impl Parser {
             "dsack" => config.dsack = words.switch()?,
             "frto" => config.frto = words.switch()?,
             "tail_loss_probe" => config.tail_loss_probe = words.switch()?,
+            "rack_static_window" => config.rack_static_window = words.switch()?,
+            "rack_no_threshold" => config.rack_no_threshold = words.switch()?,
             "rack" => config.rack = words.switch()?,
             "reordering" => config.reordering = words.within_u32("reordering", 1, u32::MAX)?,
             "max_reordering" => config.max_reordering = words.within_u32("max_reordering", 1, u32::MAX)?,

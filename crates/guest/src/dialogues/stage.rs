@@ -141,6 +141,8 @@ fn settings(config: &Config) -> Result<(), GuestError> {
         EcnMode::On => "1",
         EcnMode::Passive => "2",
     };
+    let recovery =
+        u8::from(config.rack) | u8::from(config.rack_static_window) << 1 | u8::from(config.rack_no_threshold) << 2;
     let values = [
         ("tcp_rmem", limits(&config.rmem)),
         ("tcp_wmem", limits(&config.wmem)),
@@ -152,7 +154,7 @@ fn settings(config: &Config) -> Result<(), GuestError> {
         ("tcp_dsack", flag(config.dsack)),
         ("tcp_frto", if config.frto { "2" } else { "0" }.to_owned()),
         ("tcp_early_retrans", if config.tail_loss_probe { "3" } else { "0" }.to_owned()),
-        ("tcp_recovery", flag(config.rack)),
+        ("tcp_recovery", recovery.to_string()),
         ("tcp_reordering", config.reordering.to_string()),
         ("tcp_max_reordering", config.max_reordering.to_string()),
         ("tcp_slow_start_after_idle", flag(config.slow_start_after_idle)),

@@ -6,6 +6,7 @@ use super::Connection;
 use crate::config::{Config, EcnMode};
 use crate::receiver::Negotiated;
 use crate::sender::Opening;
+use crate::sender::sizes::FullSegment;
 use crate::{Ecn, Flags, Header, Segment, SynOptions};
 
 /// What a segment has room for beside its header, whatever the peer announces: all options and eight bytes (`tcp_min_snd_mss`).
@@ -189,7 +190,7 @@ impl Connection {
         let peer_mss = if peer.mss == 0 { 536 } else { u32::from(peer.mss) };
         let options = if self.timestamps { 12 } else { 0 };
         let mss = peer_mss.min(u32::from(offer.mss)).max(LEAST_MSS) - options;
-        self.sender.negotiate(mss, sack, ecn);
+        self.sender.negotiate(FullSegment { payload: mss, options, mss_of_peer: peer_mss }, sack, ecn);
         if !window_scaling {
             self.handshake.offer.window_scale_plus_one = 0;
         }

@@ -30,8 +30,8 @@ impl Receiver {
                 self.offer_settled = true;
                 self.ack_pending = true;
                 self.window.adjust_space(now, self.rcv_nxt, self.rcv_nxt);
-                // The read may free so much of a crowded buffer that another ACK must follow.
-                self.update_follows = crowded && self.window_doubles(u64::from(len));
+                // The read may free so much that another ACK must follow.
+                self.update_follows = self.window_doubles(u64::from(len));
                 return;
             }
         }
@@ -113,7 +113,7 @@ impl Receiver {
     #[inline(always)]
     pub(super) fn window_doubles(&self, delivered: u64) -> bool {
         let current = self.window.remaining(self.rcv_nxt);
-        delivered > 0 && 2 * current <= self.window.window_clamp() && self.offers_double(current)
+        delivered > 0 && self.window.may_become(2 * current) && self.offers_double(current)
     }
 
     #[inline(never)]

@@ -202,9 +202,10 @@ impl ReceiveWindow {
     pub(super) fn rcv_wnd(&self) -> u64 {
         self.rcv_wnd
     }
+    /// A window of `bytes` is within all bounds but that of the memory.
     #[inline]
-    pub(super) fn window_clamp(&self) -> u64 {
-        self.window_clamp
+    pub(super) fn may_become(&self, bytes: u64) -> bool {
+        bytes <= self.window_clamp && bytes < self.rcv_ssthresh + (1 << self.scale)
     }
     #[inline]
     pub(super) fn rcv_rtt_us8(&self) -> u64 {

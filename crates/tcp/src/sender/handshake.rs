@@ -3,6 +3,7 @@
 use daybreak_units::Duration;
 
 use super::Sender;
+use super::sizes::FullSegment;
 use super::timer::{TIMEOUT_MIN, TimerKind};
 use crate::congestion::{CaState, Context};
 use crate::sender::measure::rtt::Rtt;
@@ -73,10 +74,12 @@ impl Sender {
         self.ecn.cwr_due = asked_ecn;
     }
 
-    /// The options are settled: payload of a full segment, SACK and ECN.
-    pub fn negotiate(&mut self, mss: u32, sack: bool, ecn: bool) {
-        self.sizes.mss = mss;
-        self.sizes.full_mss = mss;
+    /// The options are settled.
+    pub fn negotiate(&mut self, full: FullSegment, sack: bool, ecn: bool) {
+        self.sizes.mss = full.payload;
+        self.sizes.full_mss = full.payload;
+        self.buffer.mss_of_peer = full.mss_of_peer;
+        self.small_queue.negotiate(full.options);
         self.sack_permitted = sack;
         self.ecn.active = ecn;
         if !sack || ecn {

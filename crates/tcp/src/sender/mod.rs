@@ -43,7 +43,7 @@ mod recovery;
 mod rule;
 mod settings;
 mod shortcuts;
-mod sizes;
+pub(crate) mod sizes;
 mod timer;
 mod transmit;
 

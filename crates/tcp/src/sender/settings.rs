@@ -10,6 +10,10 @@ use crate::config::{Config, Profile};
 pub(super) struct Settings {
     /// RACK loss detection.
     pub rack: bool,
+    /// RACK's reordering window does not adapt.
+    pub rack_static_window: bool,
+    /// The reordering degree does not end RACK's wait.
+    pub rack_no_threshold: bool,
     pub frto: bool,
     pub tail_loss_probe: bool,
     pub slow_start_after_idle: bool,
@@ -27,6 +31,8 @@ impl Settings {
     pub fn new(config: &Config, clock: &Clock) -> Self {
         Self {
             rack: config.rack,
+            rack_static_window: config.rack_static_window,
+            rack_no_threshold: config.rack_no_threshold,
             frto: config.frto,
             tail_loss_probe: config.tail_loss_probe,
             slow_start_after_idle: config.slow_start_after_idle,

@@ -29,6 +29,16 @@ pub(super) struct Sizes {
     pub full_mss: u32,
 }
 
+/// What the handshake settles of a full segment, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FullSegment {
+    pub payload: u32,
+    /// TCP options of each segment.
+    pub options: u32,
+    /// The peer's MSS option.
+    pub mss_of_peer: u32,
+}
+
 /// Runs of segments that wait and are smaller than the present ones: where each run ends, and the size of its segments.
 pub(super) type Built = VecDeque<(u64, u32)>;
 
@@ -91,11 +101,11 @@ impl Sender {
 /// Linux 6.1.192 cuts what the application writes into segments when it is written, and does not join them when the window of
 /// the peer, and with it the largest segment, grows. Nor does it join the rest of one that a window probe has split.
 impl Sender {
-    /// What waits in whole segments of `mss` bytes stays so. The last one, if it is not full, may still grow.
+    /// What waits in segments of `mss` bytes stays so. The last one may still grow.
     pub(super) fn keep_built(&mut self, mss: u32) {
         let start = self.snd_nxt.max(self.sizes.built_end);
         let mss_bytes = u64::from(mss);
-        let whole = self.buffer.write_seq.saturating_sub(start) / mss_bytes * mss_bytes;
+        let whole = self.buffer.write_seq.saturating_sub(start + 1) / mss_bytes * mss_bytes;
         if whole > 0 {
             self.built.push_back((start + whole, mss));
             self.sizes.built_end = start + whole;

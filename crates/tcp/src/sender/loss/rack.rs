@@ -86,9 +86,8 @@ impl Sender {
     /// Section 6.2, step 4: the reordering window in microseconds.
     fn reo_wnd_us(&self) -> u32 {
         let path = &self.path;
-        if path.reordering.seen == 0
-            && (path.state >= CaState::Recovery || path.tally.sacked_out() >= path.reordering.degree)
-        {
+        let is_at_threshold = || !self.settings.rack_no_threshold && path.tally.sacked_out() >= path.reordering.degree;
+        if path.reordering.seen == 0 && (path.state >= CaState::Recovery || is_at_threshold()) {
             return 0;
         }
         let min_rtt = path.min_rtt.get();
@@ -100,6 +99,9 @@ impl Sender {
     pub(crate) fn update_reo_wnd(&mut self, prior_delivered: Option<u64>) {
         let rack = &mut self.path.rack;
         if !rack.dsack_seen && (rack.reo_wnd_persist > 0 || rack.reo_wnd_steps == 1) {
+            return;
+        }
+        if self.settings.rack_static_window {
             return;
         }
         let Some(prior_delivered) = prior_delivered else { return };

@@ -5,6 +5,7 @@ use crate::config::BufferLimits;
 use crate::congestion::CaState;
 use crate::congestion::find;
 use crate::sender::Opening;
+use crate::sender::sizes::FullSegment;
 use crate::sender::timer::TimerKind;
 use crate::{Flags, Header, SackBlock, Segment};
 
@@ -23,7 +24,7 @@ fn sender_with(paths: usize) -> Sender {
     let rule = || find("reno").expect("a rule").rule(1);
     let mut sender = Sender::new(&config, rule());
     (1..paths).for_each(|_| sender.add_path(&config, rule()));
-    sender.negotiate(LEN as u32, true, false);
+    sender.negotiate(FullSegment { payload: LEN as u32, options: 12, mss_of_peer: LEN as u32 + 12 }, true, false);
     sender.begin(Instant::ZERO + Duration::from_ms(1));
     sender.start(Opening { syn_retransmits: 0, rtt_us: Some(1_000), is_client: true, window: WINDOW });
     sender
@@ -194,7 +195,7 @@ fn without_sack_or_with_ecn_one_path_is_left() {
         let config = Config::default();
         let mut sender = Sender::new(&config, find("reno").expect("a rule").rule(1));
         sender.add_path(&config, find("reno").expect("a rule").rule(1));
-        sender.negotiate(LEN as u32, sack, ecn);
+        sender.negotiate(FullSegment { payload: LEN as u32, options: 12, mss_of_peer: LEN as u32 + 12 }, sack, ecn);
         assert_eq!(sender.has_paths(), several, "SACK {sack}, ECN {ecn}");
     }
 }

@@ -77,6 +77,8 @@ pub(crate) struct SendBuffer {
     next_push: u64,
     /// Window in segments for which it was sized last.
     sized_for: u32,
+    /// The peer's MSS option (`mss_clamp`).
+    pub mss_of_peer: u32,
     /// The application has set its size.
     is_locked: bool,
     /// The application waits for room (`SOCK_NOSPACE`).
@@ -95,6 +97,7 @@ impl SendBuffer {
             write_seq: 1,
             size,
             sized_for: 0,
+            mss_of_peer: 0,
             max,
             is_locked: false,
             refill_at: 0,
@@ -299,8 +302,9 @@ impl Sender {
             return;
         }
         self.buffer.sized_for = segments;
-        let per_segment =
-            (u64::from(self.sizes.mss) + SIZING_HEADER + SIZING_SHARED).next_power_of_two() + SIZING_DESCRIPTOR;
+        // A window that bounds the MSS for now does not bound the buffer.
+        let largest = u64::from(self.sizes.mss.max(self.buffer.mss_of_peer));
+        let per_segment = (largest + SIZING_HEADER + SIZING_SHARED).next_power_of_two() + SIZING_DESCRIPTOR;
         let wanted = u64::from(self.path.capabilities.send_buffer_windows) * u64::from(segments) * per_segment;
         if wanted > self.buffer.size {
             self.buffer.size = wanted.min(self.buffer.max).max(self.buffer.size);

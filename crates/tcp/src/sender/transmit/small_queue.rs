@@ -14,8 +14,8 @@ use crate::sender::transmit::send_buffer::SEGMENT_OVERHEAD;
 const PURE_ACK_MAX: u32 = 92;
 /// What Linux charges for a pure ACK.
 const PURE_ACK_CHARGE: u64 = 2;
-/// IP and TCP header with timestamps.
-const HEADERS: u64 = 52;
+/// IP and TCP header without options.
+const HEADERS: u32 = 40;
 
 /// What the host's queues hold of a flow.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +29,8 @@ pub(in crate::sender) struct SmallQueue {
     freed: u32,
     /// `tcp_limit_output_bytes`.
     limit: u64,
+    /// Bytes of a packet that are no payload; the memory for them is in a segment's overhead.
+    headers: u32,
     /// A transmission waits for room.
     pub throttled: bool,
 }
@@ -36,12 +38,17 @@ pub(in crate::sender) struct SmallQueue {
 impl SmallQueue {
     /// An empty queue with this limit (`tcp_limit_output_bytes`).
     pub fn new(limit: u64) -> Self {
-        Self { limit, ..Self::default() }
+        Self { limit, headers: HEADERS, ..Self::default() }
+    }
+
+    /// Each segment carries TCP options of this length.
+    pub fn negotiate(&mut self, options: u32) {
+        self.headers = HEADERS + options;
     }
 
     #[inline]
-    fn charge(ip_bytes: u32, overhead: u64) -> u64 {
-        if ip_bytes <= PURE_ACK_MAX { PURE_ACK_CHARGE } else { u64::from(ip_bytes) - HEADERS + overhead }
+    fn charge(&self, ip_bytes: u32, overhead: u64) -> u64 {
+        if ip_bytes <= PURE_ACK_MAX { PURE_ACK_CHARGE } else { u64::from(ip_bytes - self.headers) + overhead }
     }
 }
 
@@ -52,7 +59,7 @@ impl Sender {
         if !self.has_small_queue {
             return;
         }
-        self.small_queue.held += SmallQueue::charge(ip_bytes, self.sizes.overhead);
+        self.small_queue.held += self.small_queue.charge(ip_bytes, self.sizes.overhead);
         self.small_queue.sent = self.small_queue.sent.wrapping_add(1);
     }
 
@@ -63,7 +70,7 @@ impl Sender {
         if !self.has_small_queue {
             return;
         }
-        let charge = SmallQueue::charge(ip_bytes, self.sizes.overhead);
+        let charge = self.small_queue.charge(ip_bytes, self.sizes.overhead);
         debug_assert!(self.small_queue.held >= charge, "the NIC freed more than it was given");
         self.small_queue.held = self.small_queue.held.saturating_sub(charge);
         self.small_queue.freed = self.small_queue.freed.wrapping_add(1);
