@@ -7,12 +7,13 @@ from real_kernel import with_kernel
 from typer.testing import CliRunner
 
 from daybreak import _native, agreement
-from daybreak.agreement import drawn, scenarios, segments
+from daybreak.agreement import drawn, scenarios, segments, wide
 from daybreak.cli.main import app
 from daybreak.engines import check, lowered
 from daybreak.errors import ScenarioError, UsageError
 
 CASES = drawn.cases(200, 1)
+WIDE = drawn.cases(200, 1, wide=True)
 
 
 def test_what_is_drawn_depends_on_the_seed_alone() -> None:
@@ -29,7 +30,7 @@ def test_what_is_drawn_depends_on_the_seed_alone() -> None:
 
 @with_kernel
 def test_both_engines_take_every_scenario() -> None:
-    for case in CASES:
+    for case in CASES + WIDE:
         for engine in ("simulated", "kernel"):
             check(lowered(scenarios.scenario(case), 1, engine), engine)
 
@@ -46,6 +47,33 @@ def test_the_scenarios_are_of_all_kinds() -> None:
     rates, rtts = ([int(getattr(case, name)) for case in CASES] for name in ("rate", "rtt"))
     assert min(rates) >= 5 * 10**8 and max(rates) <= 10**10 and max(rates) > 10 * min(rates)
     assert min(rtts) >= 50 * 10**6 and max(rtts) <= 5 * 10**9 and max(rtts) > 20 * min(rtts)
+
+
+def test_wide_scenarios_vary_every_setting_and_several_at_once() -> None:
+    both = Counter(name for case in WIDE for name in {**case.stack, **case.receiver})
+    assert set(both) == set(wide.SETTINGS) and min(both.values()) > 5
+    assert {len(case.stack) for case in WIDE} == {0, 1, 2, 3, 4}
+    assert {len(case.receiver) for case in WIDE} == {0, 1, 2}
+    assert {case.mtu for case in WIDE} == set(wide.MTUS)
+    for name, least, most in (("rate", 5e6, 1e10), ("rtt", 2e7, 1e11)):
+        values = [int(getattr(case, name)) for case in WIDE]
+        assert least <= min(values) < 2 * least and most / 2 < max(values) <= most
+    assert {len(case.variants()) for case in WIDE} == {1, 2, 4}
+    assert max(case.packets or 0 for case in WIDE) == wide.MOST_PACKETS and max(case.tail for case in WIDE) <= wide.TAIL
+    for buffer in ("rmem", "wmem"):
+        assert 20 < sum(getattr(case, buffer) is not None for case in WIDE) < 80
+
+
+def test_a_wide_suite_has_names_of_its_own_and_the_moves_of_the_other() -> None:
+    for case, other in zip(WIDE, CASES, strict=True):
+        assert case.name == f"wide1-{other.name.split('-')[1]}-{other.name.rpartition('-')[2]}"
+        assert (case.period, case.day, case.night, case.loss) == (other.period, other.day, other.night, other.loss)
+
+
+def test_the_first_degree_of_reordering_is_never_above_the_largest() -> None:
+    for case in drawn.cases(1_000, 3, wide=True):
+        for stack in (case.stack, {**case.stack, **case.receiver}):
+            assert stack.get("tcp_reordering", 3) <= stack.get("tcp_max_reordering", 300), case.name
 
 
 def test_a_third_is_alone_a_third_moved_and_a_name_ends_in_what_the_scenario_is() -> None:

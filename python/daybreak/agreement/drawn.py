@@ -7,15 +7,15 @@ scenarios of a shorter one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from daybreak import _native
-from daybreak._native import Stream
 from daybreak.errors import ScenarioError
 from daybreak.plan.downtimes import POLICIES
 
+from .draws import Draws
 from .suite import HEADERS, Case
+from .wide import widen
 
 MOST = 10_000
 # Excluded: they need a switch of their own, or are not in Linux 6.1. Each rule that is not here changes the suites.
@@ -50,23 +50,21 @@ RECEIVERS: tuple[dict[str, Any], ...] = (
 )
 MOST_EXCHANGES = 30
 
-T = TypeVar("T")
 
-
-def cases(count: int, seed: int) -> list[Case]:
-    """`count` random cases. Raises ScenarioError."""
+def cases(count: int, seed: int, *, wide: bool = False) -> list[Case]:
+    """`count` random cases; if `wide`, from all that a stack may be set to (`wide`). Raises ScenarioError."""
     if not 1 <= count <= MOST:
         raise ScenarioError(f"random: {count} is not a number of scenarios from 1 to {MOST}")
     if seed < 0:
         raise ScenarioError(f"seed: {seed} is below zero")
-    return [_case(seed, number) for number in range(1, count + 1)]
+    return [_case(seed, number, wide=wide) for number in range(1, count + 1)]
 
 
-def _case(seed: int, number: int) -> Case:
-    draw = _Draw(Stream(seed, f"agreement/drawn/{number}"))
+def _case(seed: int, number: int, *, wide: bool) -> Case:
+    draw = Draws(seed, f"agreement/drawn/{number}")
     shape = draw.one(SHAPES)
     marks = draw.chance(3)
-    flows = "+".join(draw.variant(marks=marks) for _ in range(1 if shape in ("alone", "circuit") else 2))
+    flows = "+".join(_variant(draw, marks=marks) for _ in range(1 if shape in ("alone", "circuit") else 2))
     fields: dict[str, Any] = {
         "name": f"drawn{seed}-{number}-{flows}-{shape}",
         "what": f"Scenario {number} of those that seed {seed} draws",
@@ -90,9 +88,9 @@ def _case(seed: int, number: int) -> Case:
     if marks:
         fields["threshold"] = round(draw.between(3, 100))
     if draw.chance(3):
-        fields["exchange"] = draw.exchange(fields.pop("packets") * fields["mtu"])
+        fields["exchange"] = _exchange(draw, fields.pop("packets") * fields["mtu"])
     else:
-        fields |= _size(_Draw(Stream(seed, f"agreement/drawn/{number}/size")), fields["packets"], fields["mtu"])
+        fields |= _size(Draws(seed, f"agreement/drawn/{number}/size"), fields["packets"], fields["mtu"])
     longest_night = math.inf
     if shape == "moved":
         # Whole periods in the 200 ms of a timeout would let a flow lose each retransmission: see docs/fidelity.md.
@@ -105,42 +103,28 @@ def _case(seed: int, number: int) -> Case:
     if shape == "circuit" or (shape == "moved" and draw.chance(2)):
         fields["night"] = f"{min(draw.between(10, 500), longest_night):.0f} us"
         fields["downtime"] = draw.one([one.name for one in POLICIES.values() if shape in one.drawn_for])
+    if wide:
+        fields = widen(fields, Draws(seed, f"agreement/wide/{number}")) | {"name": f"wide{seed}-{number}-{shape}"}
     return Case.model_validate(fields)
 
 
-def _size(draw: _Draw, packets: int, mtu: int) -> dict[str, int]:
+def _size(draw: Draws, packets: int, mtu: int) -> dict[str, int]:
     """Full segments, of which there are few in one flow of three, and bytes beyond them in one of two."""
     packets = round(draw.between(1, 60)) if draw.chance(3) else packets
     return {"packets": packets, "tail": round(draw.between(1, mtu - HEADERS)) if draw.chance(2) else 0}
 
 
-class _Draw:
-    """Draws from one stream."""
+def _variant(draw: Draws, *, marks: bool) -> str:
+    if marks and draw.chance(3):
+        return "dctcp"
+    if draw.chance(2):
+        return draw.one(COMMON)
+    return draw.one([entry.name for entry in _native.variants() if entry.name not in (*WITHOUT, "dctcp")])
 
-    def __init__(self, stream: Stream):
-        self._stream = stream
 
-    def one(self, values: Sequence[T]) -> T:
-        return values[self._stream.below(len(values))]
-
-    def chance(self, of: int) -> bool:
-        """True with probability 1/`of`."""
-        return self._stream.below(of) == 0
-
-    def between(self, least: float, most: float) -> float:
-        """A log-uniform number."""
-        return least * math.exp(self._stream.unit() * math.log(most / least))
-
-    def variant(self, *, marks: bool) -> str:
-        if marks and self.chance(3):
-            return "dctcp"
-        if self.chance(2):
-            return self.one(COMMON)
-        return self.one([entry.name for entry in _native.variants() if entry.name not in (*WITHOUT, "dctcp")])
-
-    def exchange(self, total: float) -> dict[str, Any]:
-        """Requests and responses of at most `total` bytes together; a single one may be larger."""
-        request, response = (round(self.between(100, most)) for most in (1e6, 4e6))
-        exchanges = max(1, min(MOST_EXCHANGES, round(total / (request + response))))
-        think = self.one(("0 s", f"{self.between(20, 1_000):.0f} us", f"{self.between(1, 400):.0f} ms"))
-        return {"request": f"{request} B", "response": f"{response} B", "exchanges": exchanges, "think": think}
+def _exchange(draw: Draws, total: float) -> dict[str, Any]:
+    """Requests and responses of at most `total` bytes together; a single one may be larger."""
+    request, response = (round(draw.between(100, most)) for most in (1e6, 4e6))
+    exchanges = max(1, min(MOST_EXCHANGES, round(total / (request + response))))
+    think = draw.one(("0 s", f"{draw.between(20, 1_000):.0f} us", f"{draw.between(1, 400):.0f} ms"))
+    return {"request": f"{request} B", "response": f"{response} B", "exchanges": exchanges, "think": think}

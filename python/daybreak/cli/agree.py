@@ -32,6 +32,9 @@ def agree(
         int | None, typer.Option(help="Number of random scenarios, drawn with --seed, instead of a suite file.", min=1)
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of --random; by default 1.", min=0)] = None,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="With --random: several settings of the stacks at once, any rate and RTT.")
+    ] = False,
     quick: Annotated[bool, typer.Option("--quick/--full", help="The quick subset, or all scenarios.")] = False,
     runs: Annotated[int | None, typer.Option(help="Runs of each scenario; by default 3 or 8.", min=1)] = None,
     most: Annotated[
@@ -81,7 +84,7 @@ def agree(
     With --kernels, one table has each kernel against the model and the kernels against each other: with --segments or
     --receivers segment by segment (kernels.json), else by the suite's targets, with a folder a pair.
     """
-    source = _source(suite, random, seed)
+    source = _source(suite, random, seed, wide=wide)
     engine = engine_of("kernel", kernel)
     if kernels is not None:
         if kernel is not None:
@@ -132,8 +135,10 @@ def agree(
         raise typer.Exit(1)
 
 
-def _source(suite: Path | None, random: int | None, seed: int | None) -> Source:
+def _source(suite: Path | None, random: int | None, seed: int | None, *, wide: bool) -> Source:
     if random is None:
+        if wide:
+            raise UsageError("--wide: expected --random, whose scenarios it draws")
         if seed is not None:
             raise UsageError(f"--seed {seed}: expected --random, whose scenarios it draws")
         return suite
@@ -141,7 +146,7 @@ def _source(suite: Path | None, random: int | None, seed: int | None) -> Source:
 
     if suite is not None:
         raise UsageError(f"--random {random}: expected no suite, and {suite} is one")
-    return drawn.cases(random, 1 if seed is None else seed)
+    return drawn.cases(random, 1 if seed is None else seed, wide=wide)
 
 
 def _sides(*, segments: bool, receivers: bool) -> list[Side]:
