@@ -200,6 +200,7 @@ dialogues! {
     retcp_loss,
     rto,
     rto_after_ecn_echo,
+    rto_before_pacing,
     rto_again_after_progress,
     rto_restart,
     rto_undone_by_timestamp,

@@ -171,8 +171,7 @@ impl Sender {
             let mut sample = self.sample::<PLAIN>(arrival, ack, prior, cleaned.segments);
             self.path.rule.on_arrival(&mut self.path.window, &sample.arrival);
             self.update_reo_wnd(ack.rate.taken.then_some(ack.rate.prior_delivered));
-            // Once what it released has been sent: that would set the timer again.
-            self.transmit.arm_later(true);
+            self.arm_for_ack();
             self.control_window::<PLAIN>(&mut sample, ack.flags);
         } else {
             self.path.rule.on_arrival(&mut self.path.window, &arrival);
@@ -207,8 +206,7 @@ impl Sender {
                 self.arm_after_ack();
             }
         } else if ack.flags.any(AckFlags::SET_TIMER) {
-            // Once what it released has been sent: that would set the timer again.
-            self.transmit.arm_later(true);
+            self.arm_for_ack();
         }
     }
 

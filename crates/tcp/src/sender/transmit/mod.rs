@@ -143,7 +143,7 @@ impl Transmit {
         self.reason = Reason::TimedOut;
     }
 
-    /// The timer is set when the burst ends: sooner, what the ACK released would set it again.
+    /// The timer is set when the burst ends.
     #[inline]
     pub fn arm_later(&mut self, is_due: bool) {
         self.arm = is_due;
@@ -300,6 +300,17 @@ impl Sender {
     fn note_sent(&mut self) {
         self.path.last_sent = self.clock.now;
         self.transmit.last_sent_jiffies = self.clock.jiffies;
+    }
+
+    /// An ACK sets the timer anew. A probe's waits until what the ACK released has been sent, which would set it again; the
+    /// retransmission timer does not, since it counts what pacing holds back before that.
+    #[inline(always)]
+    pub(super) fn arm_for_ack(&mut self) {
+        if self.transmit.may_probe && self.sack_permitted {
+            self.transmit.arm_later(true);
+        } else {
+            self.rearm_rto();
+        }
     }
 
     /// Sets the probe or the retransmission timer after an ACK, when nothing was sent since.
