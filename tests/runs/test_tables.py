@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import daybreak
-from daybreak.plan.types import Choice, Value
+from daybreak.plan.types import Choice, ControlledCircuit, ControlledFlows, Value
 from daybreak.runs import naming
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import lower
@@ -26,7 +26,10 @@ PLAN = SimpleNamespace(
     rules=[Choice(name="cubic", parameters={}), Choice(name="reno", parameters={})],
     queues=parts("queue", "a", "b"), links=[SimpleNamespace(name="link-a", framing_bytes=38, rate_bps=10**9,
     delay_ps=10_000_000), SimpleNamespace(name="link-b", framing_bytes=0, rate_bps=2 * 10**9, delay_ps=600)],
-    route_switches=parts("switch", "a", "b"), timelines=[], controllers=[],
+    route_switches=parts("switch", "a", "b"), timelines=[], controllers=[
+        SimpleNamespace(name="circuit", controls=ControlledCircuit(queues=[], open=[], close=[])),
+        SimpleNamespace(name="mover", controls=ControlledFlows(flows=[], paths=2, downtime="drop")),
+    ],
 )  # fmt: skip
 
 
@@ -90,6 +93,19 @@ CASES = {
             "start_ns": [9, 8], "reason": ["hold_full", "return_full"], "place": [0, 0],
             "place_name": ["switch-a", "queue-a"], "flow": [1, 0], "flow_name": ["g", "f"], "group": ["low", "high"],
             "data": [False, True], "packets": [2, 3], "bytes": [4, 5],
+        },
+    ),
+    "control": (
+        {
+            "time_ns": [1, 2, 3, 4, 5], "controller": [0, 0, 1, 1, 1], "event": [0, 2, 1, 2, 3],
+            "flow": [NONE_32, NONE_32, 2, 2, 1], "path": [0, 0, 1, 1, 0],
+        },
+        {
+            "time_ns": [1, 2, 3, 4, 5], "controller": [0, 0, 1, 1, 1],
+            "controller_name": ["circuit", "circuit", "mover", "mover", "mover"],
+            "event": ["requested", "in_force", "setting_up", "in_force", "released"],
+            "flow": [None, None, 2, 2, 1], "flow_name": [None, None, "h", "h", "g"], "path": [0, 0, 1, 1, 0],
+            "phase": [None, "day 0", "night", "path 1", "path 0"],
         },
     ),
     "latency": (
@@ -280,6 +296,17 @@ def test_flows_have_their_ends_their_rules_and_the_time_that_they_would_need_alo
     turned = naming.named("flows", columns, content)
     assert turned["flow_name"].to_list() == ["b", "a"] and turned["ideal_fct_ns"].to_list() == [None, first[0]]
     assert turned["src"].to_list() == ["receiver-0", "sender-1"]
+
+
+def test_a_step_has_the_name_of_its_timeline_and_the_phases_around_it(migration):
+    circuits = daybreak.run(migration.with_({"duration": "15 ms", "stop": "duration"})).circuits
+    assert circuits.to_dict(as_series=False) == {
+        "time_ns": [10_000_000], "timeline": [0], "timeline_name": ["migrate-0"], "step": [0], "before": ["path 0"],
+        "phase": ["path 1"],
+    }  # fmt: skip
+    assert (
+        tuple(circuits.columns) == naming.schema()["circuits"] and circuits.schema == naming.empty()["circuits"].schema
+    )
 
 
 def test_where_a_links_rate_or_delay_changes_no_arrival_is_known(one_flow):
