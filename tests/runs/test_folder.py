@@ -133,7 +133,7 @@ REFUSED = "; choose another folder, or --force to replace the run"
     ("", 5, {}, [5, 6], "{root} cannot be used: it holds one run, not one a seed"),
     ("seed-5", 6, {}, [5, 6], "{root}/seed-5 cannot be used: it holds the run of seed 6"),
     ("seed-5", 5, {"plan_hash": "ab"}, [5, 6], "{root}/seed-5 cannot be used: it holds a run of another plan"),
-    ("seed-5", 5, {"scenario": {}, "name": "x"}, [5, 6],
+    ("seed-5", 5, {"plan_hash": "ab", "scenario": {}, "name": "x"}, [5, 6],
      '{root}/seed-5 cannot be used: it holds a run of another scenario, "x"'),
     ("seed-5", 5, {"scenario": {}, "name": "x"}, [6, 7],
      '{root}/seed-5 cannot be used: it holds a run of another scenario, "x"'),
@@ -151,7 +151,7 @@ def test_only_folders_that_are_named_after_a_seed_are_those_of_seeds(claim, writ
     write("seed-5-old", 5, engine="kernel")
     assert claim(seeds=[5, 6]).others == []
     # One seed has the whole folder, which has to be empty, unless runs of seeds are in it already.
-    with pytest.raises(OutputError, match="cannot be written: it exists and is not a run$"):
+    with pytest.raises(OutputError, match=r"cannot be written: it exists and is not a run$"):
         claim(seeds=[5])
     write("seed-7", 7)
     assert claim(seeds=[5]).places == {5: tmp_path / "seed-5"}
