@@ -174,5 +174,6 @@ def test_a_folder_that_is_a_link_to_nowhere_is_named_before_anything_is_run(one_
         folder.claim(tmp_path / "link", one_flow, [4, 5], of(one_flow))
     assert str(caught.value) == f"{tmp_path}/link cannot be written: it is a link to a place that does not exist"
     (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "notes").write_text("mine")
     (tmp_path / "good").symlink_to("real")
     assert list(folder.claim(tmp_path / "good", one_flow, [4, 5], of(one_flow)).places) == [4, 5]

@@ -1,6 +1,7 @@
 """The names of phases: of what a controller decides, of days of circuits, and of programs that share gates."""
 
 import pytest
+from msgspec.structs import replace
 
 from daybreak.plan import types as plan
 from daybreak.runs import phases
@@ -26,8 +27,8 @@ def test_a_decision_of_a_controller_begins_a_phase_or_none(controls, event, phas
     assert phases.controlled_phase(controls, event, 2) == phase
 
 
-def content(*timelines, queues=("a", "b", "c")):
-    """A plan of links a, b and c with a queue each, or fewer queues that several of them serve."""
+def content(*timelines):
+    """A plan of links a, b and c with a queue each."""
     between = [{"name": name, "rate": "1 Gbit/s", "delay": "1 us", "queue": "9 packets"} for name in "abc"]
     document = {
         "name": "program", "duration": "21 ms",
@@ -96,3 +97,30 @@ def test_a_shared_gate_that_is_turned_at_once_was_before_as_it_will_be():
     assert phases.walked(made, [(0, 0), (0, 1), (1, 0), (0, 0)]) == [
         ("day 0", "night"), ("night", "day 0"), ("day 0", "night"), ("night", "night"),
     ]  # fmt: skip
+
+
+def test_a_link_is_a_circuit_if_all_of_its_gates_are_shut_at_once():
+    """Link a serves two queues, of which b serves one as well."""
+    one = content(("p", "0 s", [(1, "close_gate a")]))
+    a, b = (next(number for number, link in enumerate(one.links) if link.name == name) for name in "ab")
+    (x,) = (number for number, queue in enumerate(one.queues) if a in queue.served_by)
+    queues = [replace(queue, served_by=[a, b]) if number == x else queue for number, queue in enumerate(one.queues)]
+    y = len(queues)
+    two = replace(one, queues=[*queues, replace(queues[x], name="y", served_by=[a])])
+
+    def first(*steps):
+        gates = {"open": lambda queue: plan.OpenGate(queue=queue, link=a),
+                 "shut": lambda queue: plan.CloseGate(queue=queue, link=a, downtime="hold")}  # fmt: skip
+        done = [
+            plan.TimelineStep(offset_ps=at, actions=[gates[does](queue) for does, queue in actions])
+            for at, actions in enumerate(steps, 1)
+        ]
+        made = replace(two, timelines=[replace(two.timelines[0], steps=done)])
+        return [phase for _, phase in phases.periods(made, 0).first], phases.days(made, 0)
+
+    both, days = first([("shut", x)], [("shut", y)], [("open", x), ("open", y)])
+    assert both == ["day 0", "night", "day 0"] and days == {"day 0": {a}}
+    # Alone the gate is one of a queue that has no other.
+    assert first([("shut", y)], [("open", y)])[0] == ["night", "day 0"]
+    # In turn, the link is never dark: each gate is a circuit of its own.
+    assert first([("shut", x)], [("open", x), ("shut", y)], [("open", y)])[0] == ["day 1", "day 2", "day 0"]

@@ -240,12 +240,15 @@ def test_a_file_in_place_of_the_folder_that_programs_wrote_to_is_not_replaced(ru
 def test_a_manifest_names_no_file_of_programs_elsewhere(run, with_programs, tmp_path):
     place = with_programs.write(tmp_path / "run")
     (tmp_path / "precious").write_text("mine")
-    names = ["programs/../../precious", "notes", "programs", *sorted(WRITTEN)]
+    (place / "mine").mkdir()
+    (place / "mine" / "notes").write_text("mine")
+    names = ["programs/../../precious", "notes", "mine/notes", "programs", *sorted(WRITTEN)]
     (place / "manifest.json").write_text(json.dumps(with_programs.manifest | {"files": names}))
     assert read(place).files == WRITTEN
     (place / "notes").write_text("mine")
     run.write(place, force=True)
     assert (tmp_path / "precious").read_text() == (place / "notes").read_text() == "mine"
+    assert (place / "mine" / "notes").read_text() == "mine"
 
 
 def test_a_run_is_shown_by_its_name_seed_and_numbers_of_rows(run):
@@ -319,6 +322,8 @@ def test_a_run_has_an_identity_and_a_manifest_of_all_that_made_it(run, one_flow)
     files = EngineOutput(columns, {"ended_ns": 5}, capture=Path("x"), files={"programs/b": b"", "programs/a": b""})
     of_programs = Run.of(scenario, plan, "kernel", "p", files)
     assert of_programs.manifest["files"] == ["programs/a", "programs/b"] and of_programs.manifest["capture"] is True
+    assert (of_programs.files, of_programs.capture) == ({"programs/b": b"", "programs/a": b""}, Path("x"))
+    assert (made.files, made.capture) == ({}, None)
     # Equal facts are one run; a description or totals are no fact.
     for fact, other in (("seed", 8), ("engine", "x"), ("plan_hash", "y"), ("versions", {})):
         assert not storage.is_same(made.manifest, made.manifest | {fact: other})
