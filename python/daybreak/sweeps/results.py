@@ -94,7 +94,7 @@ def read_results(directory: str | Path) -> Results:
             raise OutputError(f"{place} has no finished sweep: the same command as before goes on with it")
         flows = pl.read_parquet(place / "flows" / "*.parquet")
         axes = tuple(_axis(name, axis, flows) for name, axis in grid.get("axes", {}).items())
-    except (OSError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
         raise OutputError(f"{place} cannot be read as a sweep: {reason(error)}") from None
     is_known = all(set(flows[axis.name].unique()) <= set(axis.values) for axis in axes)
     if "ideal_fct_ns" not in flows.columns or not is_known:
