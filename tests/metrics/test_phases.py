@@ -69,6 +69,11 @@ def test_runs_are_kept_apart():
     assert found.filter(run=9).drop("run").equals(phases.intervals(circuits(*MIGRATED)))
     assert spans(found.filter(run=7)) == [("path 0", 0, 10), ("night", 10, 12), ("path 1", 12, None)]
     assert phases.of_longest_run(found).equals(found.filter(run=9))
+    # Whichever seed it has; of two that are as long, the one with the greater seed.
+    seeds = found.with_columns(run=16 - pl.col("run"))
+    assert set(phases.of_longest_run(seeds)["run"]) == {7}
+    twice = pl.concat([found, found.filter(run=9).with_columns(run=pl.lit(8, pl.Int64))])
+    assert set(phases.of_longest_run(twice)["run"]) == {9}
     # How long a phase of another run was says nothing of the last one of this.
     short = phases.intervals(pl.concat([circuits(*MIGRATED, run=9), circuits(*MIGRATED[:1], run=11)]))
     assert spans(short.filter(run=11)) == [("path 0", 0, 10), ("night", 10, None)]
