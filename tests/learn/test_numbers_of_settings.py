@@ -293,3 +293,13 @@ def test_what_is_no_table_of_settings_is_one_sentence(change, sentence):
     arrays = measured.packed(measured.table([ROW, ROW]))
     with pytest.raises(ValueError, match=f"^{sentence}$"):
         measured.unpacked(arrays | change)
+
+
+def test_an_input_that_never_differs_is_measured_in_its_own_units():
+    """On the scale of logarithms: half of a rate is as far as log 2, whatever the range of the others is."""
+    some = known(OTHER, OTHER | {"period_ms": 8.0})
+    apart = some._distances(OTHER | {"rate_gbps": 2.5})
+    assert apart[0] == pytest.approx(np.log(2), rel=1e-6)
+    low, span = domain._scale(domain.numbers_of([OTHER, OTHER | {"period_ms": 8.0, "night_ms": 2.0}]))
+    assert span.tolist() == pytest.approx([1, 1, 1, 1, np.log(2), 1, 1, 0.125, 1])
+    assert low[0] == pytest.approx(np.log(5))
