@@ -54,6 +54,7 @@ from daybreak.scenario.workloads.sizes import (
     # Those that touch or overlap are one.
     ([(2, 5), (5, 7)], [(0, False), (2, True), (7, False)]),
     ([(2, 5), (4, 7), (3, 4)], [(0, False), (2, True), (7, False)]),
+    ([(2, 8), (3, 4), (6, 7)], [(0, False), (2, True), (8, False)]),
     ([(8, 10), (0, 2)], [(0, True), (2, False), (8, True)]),
     ([(6, 8), (1, 2)], [(0, False), (1, True), (2, False), (6, True), (8, False)]),
     # A period or longer, and nothing at all.
