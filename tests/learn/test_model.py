@@ -58,6 +58,8 @@ def test_a_model_finds_the_law_again_and_its_file_is_the_same_model(small, tmp_p
     assert np.corrcoef(found, truth)[0, 1] > 0.95
     for one in after:
         assert one.low_s <= one.prolongation_s <= one.high_s and len(one.similar) == 3
+        # Plain numbers, not NumPy's.
+        assert {type(number) for number in (one.prolongation_s, one.low_s, one.high_s, one.error_s)} == {float}
     ends = np.array([(one.low_s, one.high_s) for one in after])
     new = made_up(settings=settings, runs=20, seed=2).seconds().reshape(len(settings), 20).T
     assert np.isfinite(ends).all() and np.mean((ends[:, 0] <= new) & (new <= ends[:, 1])) > 0.7
