@@ -225,6 +225,13 @@ def test_by_force_the_tables_of_the_held_sweep_go_and_nothing_else(tmp_path, one
     held(tmp_path, points(one_flow, keep=["flows", "links"]), "flows", "links", "bins", "runs")
     replacing.check(tmp_path, points(one_flow.with_({"flows.0.size": "3 MB"}), keep=["flows"]), force=True)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["bins", "runs", "sweep.json"]
+    # Earlier versions did not write the scenario.
+    held(tmp_path, points(one_flow))
+    (tmp_path / "sweep.json").write_text('{"grid": {"scenario": "-"}}')
+    replacing.check(tmp_path, points(one_flow, seeds=2), force=False)
+    with pytest.raises(OutputError, match=r"it holds a sweep on engine simulated; choose"):
+        replacing.check(tmp_path, points(one_flow, engine="kernel"), force=False)
+    (tmp_path / "flows" / "part-00000.parquet").unlink()
     # A description without tables, or one that is none, holds nothing.
     other = points(one_flow, engine="kernel")
     replacing.check(tmp_path, other, force=False)
