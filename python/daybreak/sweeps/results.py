@@ -68,7 +68,7 @@ class Results:
         of any run is unknown. ``flows`` are those of all runs if not given."""
         keyed = list(dict.fromkeys(["point", "seed", *keys]))
         of_runs = measures.of_runs(self.flows if flows is None else flows, name, by=keyed)
-        found = confidence.over_runs(of_runs, list(keys), "value")
+        found = confidence.over_runs(of_runs, keys, "value")
         unknown = of_runs.group_by(list(keys), maintain_order=True).agg(
             pl.col("value").is_null().any().alias("unknown")
         )
