@@ -1,8 +1,10 @@
 """Folders that hold somebody's work: what no run has written is never removed or replaced."""
 
+import errno
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from importlib.metadata import version
@@ -376,3 +378,39 @@ def test_a_place_below_a_file_cannot_be_a_run(tmp_path):
 def test_the_manifest_is_a_file_that_people_can_read(run, tmp_path):
     text = (run.write(tmp_path / "run") / "manifest.json").read_text(encoding="utf-8")
     assert text == json.dumps(run.manifest, indent=1) + "\n"
+
+
+def test_what_dead_processes_have_left_beside_or_in_a_folder_is_forgotten(tmp_path):
+    place = tmp_path / "runs"
+    left = [one / f"{PREFIX}{one.name}" for one in (place, tmp_path)]
+    for folder in left:
+        folder.mkdir(parents=True)
+        (folder / ".lock").touch()
+    storage.forget_unfinished(place)
+    assert not any(folder.exists() for folder in left) and place.is_dir()
+    storage.forget_unfinished(tmp_path / "none" / "deeper")
+
+
+def test_a_run_that_cannot_get_its_name_says_why_unless_another_process_has_written_it(run, tmp_path, monkeypatch):
+    """The last step of writing fails: nothing is there then, or what another process has put there meanwhile."""
+    place, rename = tmp_path / "run", Path.rename
+
+    def full(self, target):
+        if target == place:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(OutputError) as caught:
+        run.write(place)
+    assert str(caught.value) == f"{place} cannot be written: no space left on device" and os.listdir(tmp_path) == []
+
+    def late(self, target):
+        if target == place:
+            shutil.copytree(self, place)
+            raise OSError(errno.ENOTEMPTY, "Directory not empty")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", late)
+    assert run.write(place) == place and read(place).flows.equals(run.flows)
+    assert os.listdir(tmp_path) == ["run"]
