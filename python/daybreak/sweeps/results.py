@@ -103,7 +103,7 @@ def read_results(directory: str | Path) -> Results:
 
 
 def _axis(name: str, axis: dict[str, Any], flows: pl.DataFrame) -> AxisOf:
-    given = list(axis["points"]) if axis.get("points") else list(axis["values"])
+    given = list(axis.get("points") or axis["values"])
     column = numbers.column(name, given) if axis.get("values") else None
     if flows.schema[name] == pl.String:
         texts = tuple(labels(given))
