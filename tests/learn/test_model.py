@@ -58,6 +58,8 @@ def test_a_model_finds_the_law_again_and_its_file_is_the_same_model(small, tmp_p
     assert np.corrcoef(found, truth)[0, 1] > 0.95
     for one in after:
         assert one.low_s <= one.prolongation_s <= one.high_s and len(one.similar) == 3
+        # Plain numbers, not NumPy's.
+        assert {type(number) for number in (one.prolongation_s, one.low_s, one.high_s, one.error_s)} == {float}
     ends = np.array([(one.low_s, one.high_s) for one in after])
     new = made_up(settings=settings, runs=20, seed=2).seconds().reshape(len(settings), 20).T
     assert np.isfinite(ends).all() and np.mean((ends[:, 0] <= new) & (new <= ends[:, 1])) > 0.7
@@ -122,11 +124,16 @@ def test_the_shipped_model_is_a_small_file():
 def test_what_a_run_shows_becomes_its_row(tmp_path):
     settings = [one | {"migrated_mib": 8.0, "main_mib": 8.0} for one in design.drawn(3, 4)]
     settings = [one | {"migrated_flows": 2, "main_flows": 2} for one in settings]
-    data = dataset.made(settings, tmp_path, Local(2), runs=2)
+    told = []
+    data = dataset.made(settings, tmp_path, Local(2), runs=2, progress=lambda done, of: told.append((done, of)))
+    assert (told[0], told[-1]) == ((0, 6), (6, 6))
     again = dataset.made(settings, tmp_path, Local(1), runs=2)
     assert data.table.equals(again.table) and data.table.height == 6
     # No two runs have the same seed: else all settings would have flows that start at the same times.
     assert data.table["seed"].to_list() == [1, 2, 3, 4, 5, 6]
+    assert data.table["scenario"].to_list() == [0, 0, 1, 1, 2, 2]
+    counted = [f"{group}_{name}" for group in GROUPS for name in ("fct_s", *dataset.COUNTED)]
+    assert data.table.columns == [*settings[0], "scenario", "seed", *counted]
     row = data.table.row(3, named=True)
     run = daybreak.run(dataset.settings_.scenario_of(settings[1]), seed=4)
     means = dict(run.flows.group_by("group").agg(pl.col("fct_ns").mean()).iter_rows())

@@ -229,7 +229,11 @@ def test_advice_is_judged_by_the_same_seeds_with_and_without_it(small, tmp_path)
     axes = {"cycle": {"field": "timelines.0.period", "values": ["2 ms", "1 s"]}}
     small_flows = base(**{f"flows.{number}.size": "16 MiB" for number in (0, 1)})
     points = Points(parse({"scenario": "-", "seeds": 2, "axes": axes}), small_flows)
-    often, never = advice.judge(points, small, tmp_path, Local(2))
+    told = []
+    often, never = advice.judge(points, small, tmp_path, Local(2), lambda done, of: told.append((done, of)))
+    # Each mix, and each piece of advice that is not to leave all as it is, with both seeds.
+    runs = 2 * (2 + sum(bool(one.changes) for one in (often, never)))
+    assert told[0] == (0, runs) and told[-1] == (runs, runs) == (len(list(tmp_path.glob("runs/??/*"))), runs)
     assert often.difference is None or often.difference.mean == pytest.approx(often.advised.mean - often.default.mean)
     fcts = [
         dict(daybreak.run(points.scenario(0), seed=seed).flows.select("group", "fct_ns").iter_rows()) for seed in (1, 2)

@@ -1,19 +1,29 @@
 """Every metric names the table and the column that it lacks, and the value that makes no sense."""
 
+import numpy as np
 import polars as pl
 import pytest
 from tables import bins, flows, window
 
 from daybreak.metrics import (
+    comparison,
     concurrency,
+    crossings,
+    explanation,
     fairness,
     fct,
+    folding,
     latency,
+    measures,
+    occupancy,
+    over_time,
     phases,
     reordering,
     retransmissions,
     series,
+    slowdown,
     throughput,
+    transient,
     utilisation,
 )
 from daybreak.metrics import window as windows
@@ -32,6 +42,22 @@ CIRCUITS = pl.DataFrame(
 INTERVALS = phases.intervals(CIRCUITS)
 CYCLES = phases.cycles(INTERVALS, phase="path 0")
 COUNTERS = "bytes start_ns end_ns fct_ns"
+WITH_IDEAL = FLOWS.with_columns(ideal_fct_ns=pl.lit(5, pl.UInt64))
+SLOWED = slowdown.table(WITH_IDEAL)
+PACKETS = pl.DataFrame(
+    {"packet": 7, "link_name": "in", "arrival_ns": 5, "flow": 0, "data": True, "seq": 1, "payload_bytes": 9}
+)
+CROSSED = pl.DataFrame({"flow": 0, "seq": 1, "payload_bytes": 9, "exit": "out", "left_ns": 5, "delay_us": 1.0})
+QUEUES = pl.DataFrame({"queue_name": "q", "time_ns": 5, "packets": 1, "max_packets": 2})
+SAMPLES = WINDOW.with_columns(retransmits=pl.lit(0), in_flight=pl.lit(1), state=pl.lit("Open"))
+LOST = pl.DataFrame({"flow": 0, "time_ns": 5, "seq": 1, "reason": "night", "data": True})
+AVAILABLE = pl.DataFrame({"flow": 0, "start_ns": 0, "end_ns": MS, "share_bps": 8, "fills_bytes": 9})
+SLOTS = pl.DataFrame({"group": "g", "slot": 0, "time_s": 0.0, "value": 1.0})
+CONTROL = pl.DataFrame({"time_ns": 5, "controller_name": "c", "flow_name": "f", "phase": "path 1"})
+LINKS = pl.DataFrame({"link": 0, "link_name": "l", "bytes": 5})
+CAPACITY = pl.DataFrame({"link": 0, "open_share": 1.0, "capacity_bytes": 9.0})
+EDGES = np.array([0, MS], dtype=np.int64)
+RESPONSE = pl.DataFrame({"time_s": [-1.0, 0.0, 1.0, 2.0], "gbps": [4.0, 1.0, 2.0, 3.0]})
 
 # A call, its tables by the names that errors have, and the columns of each that it needs.
 CALLS = {
@@ -123,6 +149,90 @@ CALLS = {
         lambda table, cycles: phases.peaks(table, cycles, "gbps", bin_ns=MS),
         {"series": (CURVE, "run time_s gbps"), "cycles": (CYCLES, "cycle start_ns end_ns")},
     ),
+    "of_controller": (
+        lambda control: phases.of_controller(control, flow="f"),
+        {"control": (CONTROL, "time_ns controller_name flow_name phase")},
+    ),
+    "paired": (
+        lambda flows: comparison.paired(flows, flows),
+        {"flows": (WITH_IDEAL, f"run group retransmits rtos ideal_fct_ns {COUNTERS}")},
+    ),
+    "of_runs": (
+        lambda flows: measures.of_runs(flows, "fct", by=["run", "group"]),
+        {"flows": (WITH_IDEAL, f"run group ideal_fct_ns {COUNTERS}")},
+    ),
+    "fct.percentiles": (
+        lambda flows: fct.percentiles(flows, by=["run", "group"], at=(50,)),
+        {"flows": (ENDED, "run group bytes fct_s")},
+    ),
+    "prolongation": (lambda flows: fct.prolongation(flows), {"flows": (FLOWS, f"run group {COUNTERS}")}),
+    "fairness.by_run": (lambda rates: fairness.by_run(rates, by=["group"]), {"rates": (CURVE, "run group gbps")}),
+    "slowdown.table": (lambda flows: slowdown.table(flows), {"flows": (WITH_IDEAL, "fct_ns ideal_fct_ns")}),
+    "slowdown.summary": (
+        lambda flows: slowdown.summary(flows, by=["run", "group"]),
+        {"flows": (SLOWED, "run group ideal_fct_ns slowdown")},
+    ),
+    "slowdown.by_size": (
+        lambda flows: slowdown.by_size(flows), {"flows": (SLOWED, "bytes ideal_fct_ns slowdown")},
+    ),
+    "crossings": (
+        lambda packets: crossings.crossings(packets, entries=["in"], exits=["in"]),
+        {"packets": (PACKETS, "packet flow data seq payload_bytes link_name arrival_ns")},
+    ),
+    "crossings.percentiles": (lambda crossed: crossings.percentiles(crossed), {"crossed": (CROSSED, "delay_us")}),
+    "crossings.utilisation": (
+        lambda crossed: crossings.utilisation(crossed, link="out", rate_bps=1, open_share=1),
+        {"crossed": (CROSSED, "exit left_ns payload_bytes")},
+    ),
+    "progress": (
+        lambda crossed: folding.progress(crossed, period_ns=5, origin_ns=0, until_us=1),
+        {"crossed": (CROSSED, "flow seq payload_bytes left_ns")},
+    ),
+    "occupancy": (
+        lambda queues: folding.occupancy(queues, queue="q", period_ns=5, origin_ns=0, until_us=1),
+        {"queues": (QUEUES, "queue_name time_ns packets")},
+    ),
+    "distribution": (lambda queues: occupancy.distribution(queues), {"queues": (QUEUES, "queue_name packets")}),
+    "occupancy.summary": (
+        lambda queues: occupancy.summary(queues), {"queues": (QUEUES, "queue_name packets max_packets")},
+    ),
+    "explanation": (
+        lambda window, shares: explanation.table(
+            WITH_IDEAL.head(1), window, BINS, LOST, shares, bin_ns=MS, packet_bytes={0: 1}
+        ),
+        {
+            "window": (SAMPLES, "flow time_ns in_flight state"),
+            "shares": (AVAILABLE, "flow start_ns end_ns share_bps fills_bytes"),
+        },
+    ),
+    "over_time.throughput": (
+        lambda bins, flows: over_time.throughput(bins, flows, EDGES, bin_ns=MS, end_ns=MS),
+        {"bins": (BINS, "scope id start_ns bytes"), "flows": (FLOWS, "flow group")},
+    ),
+    "sampled": (
+        lambda window, flows: over_time.sampled(window, flows, EDGES, "bytes_in_flight"),
+        {"window": (WINDOW, "flow time_ns bytes_in_flight"), "flows": (FLOWS, "flow group")},
+    ),
+    "over_time.retransmissions": (
+        lambda window, flows: over_time.retransmissions(window, flows, EDGES),
+        {"window": (SAMPLES, "flow time_ns retransmits"), "flows": (FLOWS, "flow group")},
+    ),
+    "over_time.losses": (
+        lambda drops, flows: over_time.losses(drops, flows, EDGES),
+        {"drops": (LOST, "time_ns flow"), "flows": (FLOWS, "flow group")},
+    ),
+    "over_time.queues": (
+        lambda queues: over_time.queues(queues, EDGES, interval_ns=MS),
+        {"queues": (QUEUES, "queue_name time_ns max_packets")},
+    ),
+    "fold": (
+        lambda table: over_time.fold(table, "group", slots=1), {"table": (SLOTS, "group slot time_s value")},
+    ),
+    "over_run": (
+        lambda links, capacity: utilisation.over_run(links, capacity),
+        {"links": (LINKS, "link link_name bytes"), "capacity": (CAPACITY, "link open_share capacity_bytes")},
+    ),
+    "line": (lambda series: transient.line(series, "gbps", -1, 3), {"series": (RESPONSE, "time_s gbps")}),
     "label": (
         lambda table, intervals: phases.label(table, intervals),
         {"series": (CURVE, "time_s"), "intervals": (INTERVALS, "start_ns end_ns")},
@@ -155,7 +265,10 @@ def test_only_these_columns_are_needed(name):
         (lambda: throughput.series(BINS, FLOWS, bin_ns=0, end_ns=MS), "bin_ns: 0 is not above zero"),
         (lambda: throughput.series(BINS, FLOWS, bin_ns=MS, end_ns=-1), "end_ns: -1 is not above zero"),
         (lambda: throughput.mean_between(BINS, FLOWS, from_ns=5, to_ns=5), "to_ns - from_ns: 0 is not above zero"),
-        (lambda: throughput.of_flows(BINS, FLOWS, by="group", scope="link"), "scope: 'link' does not count flows"),
+        (
+            lambda: throughput.of_flows(BINS, FLOWS, by="group", scope="link"),
+            "scope: 'link' does not count flows; expected one of arrived, delivered, tap",
+        ),
         (lambda: utilisation.of_links(BINS, rate_bps=0, from_ns=0, to_ns=1), "rate_bps: 0 is not above zero"),
         (lambda: utilisation.of_links(BINS, rate_bps=1, from_ns=9, to_ns=2), "to_ns - from_ns: -7 is not above zero"),
         (lambda: utilisation.over_time(BINS, rate_bps=-1, bin_ns=1), "rate_bps: -1 is not above zero"),
@@ -171,7 +284,37 @@ def test_only_these_columns_are_needed(name):
             "bin_ns: 0 is not above zero",
         ),
         (lambda: series.mean_height(CURVE, "gbps", bin_ns=1, window_ns=0), "window_ns: 0 is not above zero"),
-        (lambda: latency.percentiles(LATENCY, FLOWS, at=(101,)), r"at: percentile 101 is not in \(0, 100\]"),
+        (
+            lambda: crossings.utilisation(CROSSED, link="out", rate_bps=0, open_share=1),
+            "rate_bps: 0 is not above zero",
+        ),
+        (
+            lambda: crossings.utilisation(CROSSED, link="out", rate_bps=1, open_share=0),
+            "open_share: 0 is not above zero",
+        ),
+        (
+            lambda: folding.progress(CROSSED, period_ns=0, origin_ns=0, until_us=1),
+            "period_ns: 0 is not above zero",
+        ),
+        (
+            lambda: folding.progress(CROSSED, period_ns=1, origin_ns=0, until_us=1, periods=0),
+            "periods: 0 is not above zero",
+        ),
+        (
+            lambda: folding.occupancy(QUEUES, queue="q", period_ns=0, origin_ns=0, until_us=1),
+            "period_ns: 0 is not above zero",
+        ),
+        (
+            lambda: explanation.table(FLOWS, SAMPLES, BINS, LOST, AVAILABLE, bin_ns=0, packet_bytes={0: 1}),
+            "bin_ns: 0 is not above zero",
+        ),
+        (
+            lambda: over_time.throughput(BINS, FLOWS, EDGES, bin_ns=0, end_ns=1),
+            "bin_ns: 0 is not above zero",
+        ),
+        (lambda: over_time.queues(QUEUES, EDGES, interval_ns=0), "interval_ns: 0 is not above zero"),
+        (lambda: slowdown.by_size(SLOWED, edges=(0, 5)), r"edges: \[0, 5\] are not sizes in rising order"),
+        (lambda: slowdown.by_size(SLOWED, edges=(5, 5)), r"edges: \[5, 5\] are not sizes in rising order"),
         (lambda: fairness.jain([3, -2, -1]), "rates: -2.0 is negative"),
         (
             lambda: fct.prolongation(FLOWS.with_columns(group=pl.lit("x"))),
@@ -181,5 +324,23 @@ def test_only_these_columns_are_needed(name):
     ],
 )
 def test_what_makes_no_sense_is_named(call, sentence):
-    with pytest.raises(ValueError, match=f"^{sentence}"):
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
         call()
+
+
+PERCENTILES = {
+    "latency": (lambda at: latency.percentiles(LATENCY, FLOWS, at=at), r"is not in \(0, 100\]"),
+    "fct": (lambda at: fct.percentiles(ENDED, by=["group"], at=at), "is not above 0 and at most 100"),
+    "slowdown": (lambda at: slowdown.summary(SLOWED, by=["group"], at=at), "is not above 0 and at most 100"),
+    "crossings": (lambda at: crossings.percentiles(CROSSED, at=at), r"is not in \[0, 100\]"),
+}
+
+
+@pytest.mark.parametrize("name", PERCENTILES)
+def test_percentiles_are_above_0_and_at_most_100(name):
+    call, words = PERCENTILES[name]
+    # Between packets the least delay is a percentile too.
+    call((0 if name == "crossings" else 0.1, 1, 100))
+    for wrong in (-1, 100.1) if name == "crossings" else (0, -1, 100.1):
+        with pytest.raises(ValueError, match=f"^at: percentile {wrong} {words}$"):
+            call((50, wrong))

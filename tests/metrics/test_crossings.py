@@ -33,6 +33,12 @@ THREE = packets(
 
 def test_a_packet_that_came_in_and_left_has_crossed():
     found = crossings.crossings(THREE, entries=["in-1", "in-2"], exits=["slow", "fast"])
+    assert found.rows() == [
+        (7, 0, True, 1, 1000, "fast", 1_000, 5_000, 4.0), (8, 1, True, 1, 1000, "slow", 1_500, 9_000, 7.5),
+    ]  # fmt: skip
+    assert found.columns == [
+        "packet", "flow", "data", "seq", "payload_bytes", "exit", "entered_ns", "left_ns", "delay_us",
+    ]  # fmt: skip
     # 9 is still inside, 4 came in over another link.
     assert found["packet"].to_list() == [7, 8]
     assert found["exit"].to_list() == ["fast", "slow"]
@@ -59,8 +65,21 @@ def test_utilisation_counts_the_payload_of_one_way_over_the_time_of_all():
 
 
 def test_links_that_are_not_listed_are_named():
-    with pytest.raises(ValueError, match="exits: no packet in the table has crossed any of other"):
-        crossings.crossings(THREE, entries=["in-1"], exits=["other"])
+    for where in ("entries", "exits"):
+        for names, listed in ((["other", "none"], "other, none"), ([], "no link")):
+            links = {"entries": ["in-1"], "exits": ["fast"]} | {where: names}
+            with pytest.raises(ValueError, match=f"^{where}: no packet in the table has crossed any of {listed}$"):
+                crossings.crossings(THREE, **links)
+    # Of no packets nothing is wrong.
+    assert crossings.crossings(THREE.clear(), entries=["in-1"], exits=["other"]).height == 0
+    assert crossings.crossings(THREE, entries=["in-1", "other"], exits=["fast", "other"])["packet"].to_list() == [7]
+
+
+def test_packets_that_leave_at_once_are_in_the_order_of_their_numbers():
+    both = packets((8, "in", 0, 0, 1, 9), (7, "in", 0, 0, 1, 9), (8, "out", 5, 0, 1, 9), (7, "out", 5, 0, 1, 9))
+    assert crossings.crossings(both, entries=["in"], exits=["out"])["packet"].to_list() == [7, 8]
+    at_once = both.rename({"link_name": "exit", "arrival_ns": "left_ns"}).tail(2)
+    assert crossings.utilisation(at_once, link="out", rate_bps=1, open_share=1) == 0
 
 
 def progress(*rows, **changed):
@@ -103,6 +122,17 @@ def test_progress_begins_at_its_origin():
     assert progress(*rows, origin_ns=5_000)[:5] == [0, 0, 1, 2, 2]
 
 
+def test_a_flow_without_a_whole_window_or_any_payload_has_no_progress():
+    assert progress() == [0] * 9
+    assert progress((0, 1, 1_000), (0, 1001, 9_999)) == [0] * 9
+    # A window ends where the next one begins.
+    assert progress((0, 1, 0), (0, 1001, 1_000), (0, 2001, 10_000), (0, 3001, 19_999))[:3] == [0, 1, 1]
+    acks = left((0, 1, 1_000), (0, 1001, 3_000), (0, 2001, 12_000)).with_columns(payload_bytes=pl.lit(0, pl.UInt32))
+    data = left((0, 1, 2_000), (0, 1001, 4_000), (0, 2001, 12_000))
+    settings = {"period_ns": 10_000, "origin_ns": 0, "until_us": 8}
+    assert folding.progress(pl.concat([acks, data]), **settings).equals(folding.progress(data, **settings))
+
+
 def samples(*packets):
     """A sample a microsecond from 1 us on."""
     rows = [("voq", 1_000 * (k + 1), packets[k]) for k in range(len(packets))] + [("other", 1_000, 99)]
@@ -116,7 +146,11 @@ def test_occupancy_is_the_mean_at_each_time_of_the_period():
     assert dict(found.iter_rows()) == {0.0: 5.0, 1.0: 3.0, 2.0: 4.0, 3.0: 5.0, 4.0: 3.0}
     later = folding.occupancy(samples(1, 2, 3, 5, 6, 7), queue="voq", period_ns=3_000, origin_ns=1_000, until_us=2)
     assert dict(later.iter_rows()) == {0.0: 3.0, 1.0: 4.0, 2.0: 5.0}
-    with pytest.raises(ValueError, match='no samples of "none"'):
+    assert found.columns == ["time_us", "packets"]
+    # Three samples at each time: their mean, in two periods and the beginning of a third.
+    thrice = folding.occupancy(samples(1, 0, 2, 0, 6, 0), queue="voq", period_ns=2_000, origin_ns=1_000, until_us=4)
+    assert thrice.rows() == [(0.0, 3.0), (1.0, 0.0), (2.0, 3.0), (3.0, 0.0), (4.0, 3.0)]
+    with pytest.raises(ValueError, match=r'^queue: table queues has no samples of "none"$'):
         folding.occupancy(samples(1), queue="none", period_ns=3_000, origin_ns=0, until_us=4)
 
 
@@ -125,3 +159,10 @@ def test_occupancy_may_be_seen_only_now_and_then():
     times = pl.Series([1_000, 5_000, 7_000])
     found = folding.occupancy(table, queue="voq", period_ns=100_000, origin_ns=0, until_us=9, seen_at_ns=times)
     assert dict(found.iter_rows()) == {1.0: 1.0, 2.0: 2.0, 3.0: 3.0, 4.0: 4.0, 5.0: 5.0, 6.0: 5.0, 7.0: 5.0}
+    # Between two samples the nearer one is read, in their middle the later one.
+    for at, value in ((2_400, 9.0), (1_400, 1.0), (1_600, 9.0), (4_499, 9.0), (4_500, 5.0), (1_500, 9.0)):
+        times = pl.Series([at, 7_000])
+        found = folding.occupancy(table, queue="voq", period_ns=100_000, origin_ns=0, until_us=9, seen_at_ns=times)
+        first = found["packets"][0]
+        step = (-(-at // 1000) * 1000 - at) / (7_000 - at)
+        assert first == pytest.approx(value + (5 - value) * step)

@@ -61,13 +61,19 @@ def test_false_discoveries_are_held_as_benjamini_and_hochberg_do() -> None:
         1.0,
     ]
     assert eq.rejected(p) == [True] * 4 + [False] * 11
+    # In any order, with the greatest p at its limit, 2 / 4 of 0.05, and all that are less with it.
+    assert eq.rejected([0.9, 0.025, 0.8, 0.02]) == [False, True, False, True]
+    assert eq.rejected([0.9, 0.026, 0.8, 0.02]) == [False] * 4
+    assert eq.rejected([0.9, 0.026, 0.8, 0.02], level=0.06) == [False, True, False, True]
     assert eq.rejected([math.nan, 0.04]) == [False, True] and eq.rejected([]) == []
 
 
 @pytest.mark.parametrize(
     ("different", "p", "judgement"),
     [(True, 0.01, "equivalent"), (False, 0.01, "equivalent"), (True, 0.4, "different"), (False, 0.4, "undecided"),
-     (True, math.nan, "different"), (False, math.nan, "undecided")],
+     (True, math.nan, "different"), (False, math.nan, "undecided"),
+     # The level is one at which the hypothesis is rejected.
+     (True, 0.05, "equivalent"), (True, 0.0501, "different")],
 )  # fmt: skip
 def test_a_difference_within_the_margin_is_none(different: bool, p: float, judgement: str) -> None:
     assert eq.judge(different, p) == judgement
@@ -77,3 +83,9 @@ def test_drawn_signs_never_have_a_p_value_of_zero() -> None:
     # None of 20,000 draws has 40 equal signs; the signs as they are count as one more.
     assert eq.permutation_p([1.0] * 40) == 1 / 20_001
     assert eq.permutation_p([0.0] * 40) == 1.0
+
+
+def test_one_pair_is_decided_by_chance_alone():
+    assert eq.permutation_p([-3.0]) == 1.0
+    assert math.isnan(eq.equivalence_p([], 1.0)) and math.isnan(eq.equivalence_p([1.0, math.nan], 3.0))
+    assert eq.equivalence_p([0.0, 0.0], 1.0) == 0.0

@@ -7,7 +7,7 @@ It has 20 from its first ACK at 1 us on, so that time in which nothing else hold
 import polars as pl
 import pytest
 
-from daybreak.metrics.explanation import PARTS, by_group, table
+from daybreak.metrics.explanation import COLUMNS, PARTS, by_group, rows, table
 
 OPEN, RECOVERY, LOSS = "Open", "Recovery", "Loss"
 START = {"ramp_up": 1000}
@@ -153,3 +153,66 @@ def test_a_table_without_a_column_is_named(name, column):
             bin_ns=1,
             packet_bytes={},
         )
+
+
+def test_each_flow_has_its_own_samples_losses_bytes_and_packets():
+    """Flow 3 is queueing but for a night's loss, flow 5 has too little in flight, flow 4 does not end."""
+    named = {"group": "g", "variant": "cubic"}
+    flows = pl.DataFrame(
+        [
+            {"flow": 5, "flow_name": "b", "start_ns": 0, "end_ns": 4000, "fct_ns": 4000} | named,
+            {"flow": 4, "flow_name": "c", "start_ns": 0, "end_ns": None, "fct_ns": None} | named,
+            {"flow": 3, "flow_name": "a", "start_ns": 0, "end_ns": 6000, "fct_ns": 6000} | named,
+        ]
+    )
+    window = pl.DataFrame(
+        {"flow": [5, 3, 4], "time_ns": [1000] * 3, "in_flight": [10] * 3, "state": [OPEN] * 3},
+    )
+    bins = pl.DataFrame(
+        {
+            "scope": ["tap", "tap", "delivered", "delivered", "link"], "id": [3, 5, 3, 3, 3],
+            "start_ns": [0, 2000, 1000, 4000, 5000], "bytes": [500, 250, 500, 100, 900],
+        }
+    )  # fmt: skip
+    drops = pl.DataFrame(
+        {
+            "flow": [3, 3, 5], "time_ns": [3000, 1000, 2000], "seq": [501, 601, 1], "reason": ["night"] * 3,
+            "data": [True, False, False],
+        }
+    )  # fmt: skip
+    shares = pl.DataFrame(
+        [(flow, 0, 6000, 8_000_000_000, 1000) for flow in (4, 3, 5)],
+        schema=("flow", "start_ns", "end_ns", "share_bps", "fills_bytes"), orient="row",
+    )  # fmt: skip
+    found = table(flows, window, bins, drops, shares, bin_ns=1000, packet_bytes={3: 100, 4: 100, 5: 99})
+    assert found.columns == ["flow", "flow_name", "group", "variant", "fct_ns", *COLUMNS]
+    assert [
+        {name: value for name, value in row.items() if value != 0} for row in found.drop("variant").to_dicts()
+    ] == [
+        {"flow": 5, "flow_name": "b", "group": "g", "fct_ns": 4000, "transfer_ns": 250, "ramp_up_ns": 3750},
+        {
+            "flow": 3, "flow_name": "a", "group": "g", "fct_ns": 6000, "transfer_ns": 500, "ramp_up_ns": 500,
+            "queueing_ns": 3000, "night_loss_ns": 2000,
+        },
+    ]  # fmt: skip
+    summed = by_group(found)
+    assert summed.columns == ["group", "flows", "fct_ns", *COLUMNS]
+    assert summed.select("group", "flows", "fct_ns", "transfer_ns", "ramp_up_ns").rows() == [
+        ("g", 2, 10_000, 750, 4250)
+    ]
+
+
+def test_rows_are_means_of_groups_of_several_flows_and_then_the_first_flows():
+    numbers = ("fct_ns", *COLUMNS)
+    groups = pl.DataFrame(
+        {"group": ["one", "two"], "flows": [1, 4]}
+        | {name: [0, (at + 1) * 2 * 10**9] for at, name in enumerate(numbers)}
+    )
+    flows = pl.DataFrame(
+        {"flow_name": ["x", "y", "z"]} | {name: [at * 10**9, 5 * 10**8, 0] for at, name in enumerate(numbers)}
+    )
+    assert rows(flows, groups, most_flows=2) == [
+        ("mean of two", 0.5, [1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5]),
+        ("x", 0.0, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]),
+        ("y", 0.5, [0.5] * 8),
+    ]

@@ -6,6 +6,7 @@ import pytest
 from tables import bins, flows, window
 
 from daybreak.metrics import over_time
+from daybreak.metrics.under_way import under_way
 
 TWO = flows({"flow_name": "a", "group": "left"}, {"flow_name": "b", "group": "right"})
 ONE_GROUP = flows({"flow_name": "a"}, {"flow_name": "b"})
@@ -114,3 +115,10 @@ def test_no_weeks_at_all_are_a_table_with_the_columns_of_some():
     some = pl.DataFrame({"group": ["g"], "slot": [0], "time_s": [0.0], "value": [1.0]})
     empty = over_time.fold(some.clear(), "group", slots=1)
     assert empty.height == 0 and set(empty.columns) == set(over_time.fold(some, "group", slots=1).columns)
+
+
+def test_flows_are_under_way_from_their_start_to_their_end_or_the_runs():
+    # From 10 to 30 and from 20 to 25 ns, and from 40 ns to the end of the run.
+    table = flows({"start_ns": 40}, {"start_ns": 10, "fct_ns": 20}, {"start_ns": 20, "fct_ns": 5})
+    assert under_way(table, edges(0, 10, 20, 30, 40, 50), end_ns=50).tolist() == [0, 1, 1.5, 0, 1]
+    assert under_way(table, edges(5, 25, 45), end_ns=44).tolist() == [(15 + 5) / 20, (5 + 4) / 20]

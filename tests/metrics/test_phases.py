@@ -69,6 +69,11 @@ def test_runs_are_kept_apart():
     assert found.filter(run=9).drop("run").equals(phases.intervals(circuits(*MIGRATED)))
     assert spans(found.filter(run=7)) == [("path 0", 0, 10), ("night", 10, 12), ("path 1", 12, None)]
     assert phases.of_longest_run(found).equals(found.filter(run=9))
+    # Whichever seed it has; of two that are as long, the one with the greater seed.
+    seeds = found.with_columns(run=16 - pl.col("run"))
+    assert set(phases.of_longest_run(seeds)["run"]) == {7}
+    twice = pl.concat([found, found.filter(run=9).with_columns(run=pl.lit(8, pl.Int64))])
+    assert set(phases.of_longest_run(twice)["run"]) == {9}
     # How long a phase of another run was says nothing of the last one of this.
     short = phases.intervals(pl.concat([circuits(*MIGRATED, run=9), circuits(*MIGRATED[:1], run=11)]))
     assert spans(short.filter(run=11)) == [("path 0", 0, 10), ("night", 10, None)]
@@ -129,3 +134,57 @@ def test_a_curve_is_folded_and_its_peaks_are_those_of_whole_cycles():
     assert phases.folded(table, cycles, "x", parts=2, skip=1) == [(1 + 2 + 5 + 6 + 80) / 5, (3 + 4 + 7 + 8) / 4]
     assert phases.peaks(table, cycles, "x", bin_ns=MS) == [(4 + 8) / 2]
     assert phases.peaks(table, cycles, "x", bin_ns=MS, skip=0) == [(90 + 4 + 8) / 3]
+
+
+def control(*rows, run=None):
+    """Rows of ``control``: time in ns, controller, flow, phase."""
+    schema = {"time_ns": pl.UInt64, "controller_name": pl.String, "flow_name": pl.String, "phase": pl.String}
+    table = pl.DataFrame(list(rows), schema=schema, orient="row")
+    return table if run is None else table.with_columns(pl.lit(run, pl.Int64).alias("run"))
+
+
+CIRCUIT = control(
+    (5, "c", None, "night"), (7, "c", None, None), (9, "c", None, "day 0"), (12, "c", None, "day 0"),
+    (15, "c", None, "night"), (15, "c", None, "day 1"),
+)  # fmt: skip
+
+
+def test_phases_of_a_circuit_that_a_controller_sets():
+    found = phases.of_controller(CIRCUIT)
+    # A decision without a phase changes none; of two at a time the last one counts.
+    expected = [("night", 5, 9), ("day 0", 9, 15), ("day 1", 15, None)]
+    assert found.select("phase", "start_ns", "end_ns").rows() == expected
+    assert found.columns == ["phase", "start_ns", "end_ns"]
+    assert phases.of_controller(CIRCUIT, controller="c").equals(found)
+    assert phases.of_controller(CIRCUIT.clear()).rows() == []
+
+
+def test_phases_of_one_of_the_flows_that_a_controller_moves():
+    moved = control(
+        (5, "c", "f", "path 1"), (6, "c", "g", "path 2"), (9, "c", "f", "path 0"), (9, "d", "f", "path 7"),
+    )  # fmt: skip
+    found = phases.of_controller(moved, controller="c", flow="f")
+    assert found.rows() == [("path 0", 0, 5), ("path 1", 5, 9), ("path 0", 9, None)]
+    assert phases.of_controller(moved, controller="d", flow="f").rows() == [("path 0", 0, 9), ("path 7", 9, None)]
+    # It stays where it is if nothing is decided about it.
+    assert phases.of_controller(moved, controller="c", flow="h").rows() == [("path 0", 0, None)]
+    at_once = control((0, "c", "f", "path 1"), (3, "c", "f", "path 1"))
+    assert phases.of_controller(at_once, flow="f").rows() == [("path 1", 0, None)]
+
+
+def test_controllers_of_several_runs_are_kept_apart():
+    both = pl.concat([control((5, "c", "f", "path 1"), run=9), control((3, "c", "f", "path 1"), run=4)])
+    found = phases.of_controller(both, flow="f").select("run", "phase", "start_ns", "end_ns")
+    assert found.rows() == [(4, "path 0", 0, 3), (4, "path 1", 3, None), (9, "path 0", 0, 5), (9, "path 1", 5, None)]
+
+
+@pytest.mark.parametrize(("asked", "sentence"), [
+    ({}, "controller: expected one of c, d"),
+    ({"controller": "e"}, r"controller: 'e' has no decision in the table \(there are: c, d\)"),
+    ({"controller": "d"}, "flow: expected the name of a flow, the controller decides about flows"),
+])  # fmt: skip
+def test_what_has_to_be_named_is_said(asked, sentence):
+    both = pl.concat([CIRCUIT, control((5, "d", "f", "path 1"))])
+    assert phases.of_controller(both, controller="c").height == 3
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        phases.of_controller(both, **asked)

@@ -20,7 +20,7 @@ def of(scenario, engine="simulated"):
 
 @pytest.fixture
 def write(one_flow, tmp_path):
-    def write(name, seed, scenario=one_flow, **changes):
+    def write(name, seed, scenario=one_flow, /, **changes):
         place = tmp_path / name if name else tmp_path
         daybreak.run(scenario, seed=seed).write(place)
         manifest = json.loads((place / MANIFEST).read_text())
@@ -105,3 +105,75 @@ def test_what_is_finished_may_be_read_only_and_what_is_not_yet_has_to_be_writabl
     (tmp_path / "seed-7").symlink_to("nowhere")
     with pytest.raises(OutputError, match="seed-7 cannot be written: it is a link to a place that does not exist"):
         claim(seeds=[5, 7])
+
+
+def test_captures_are_written_where_their_run_will_be_on_the_same_disk(claim, tmp_path):
+    """Beside a folder that is a run itself, and in one that holds a run for each seed; the folder is made."""
+    assert claim(seeds=[4]).staging() == tmp_path
+    assert claim(seeds=[4, 5]).staging() == tmp_path
+    new = tmp_path / "new" / "deep"
+    one, several = (folder.Folder(new, places, {}, []) for places in ({4: new}, {4: new / "seed-4"}))
+    assert (one.staging(), new.exists()) == (new.parent, False)
+    assert several.staging() == new and new.is_dir()
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    place = tmp_path / "file" / "runs"
+    with pytest.raises(OutputError) as caught:
+        folder.Folder(place, {4: place / "seed-4"}, {}, []).staging()
+    assert str(caught.value) == f"{place} cannot be written: Not a directory"
+
+
+REFUSED = "; choose another folder, or --force to replace the run"
+
+
+@pytest.mark.parametrize(("name", "written", "changes", "seeds", "sentence"), [
+    ("", 5, {}, [6], "{root} cannot be used: it holds the run of seed 5"),
+    ("", 5, {}, [5, 6], "{root} cannot be used: it holds one run, not one a seed"),
+    ("seed-5", 6, {}, [5, 6], "{root}/seed-5 cannot be used: it holds the run of seed 6"),
+    ("seed-5", 5, {"plan_hash": "ab"}, [5, 6], "{root}/seed-5 cannot be used: it holds a run of another plan"),
+    ("seed-5", 5, {"plan_hash": "ab", "scenario": {}, "name": "x"}, [5, 6],
+     '{root}/seed-5 cannot be used: it holds a run of another scenario, "x"'),
+    ("seed-5", 5, {"scenario": {}, "name": "x"}, [6, 7],
+     '{root}/seed-5 cannot be used: it holds a run of another scenario, "x"'),
+])  # fmt: skip
+def test_what_is_in_the_way_is_said_whole(claim, write, tmp_path, name, written, changes, seeds, sentence):
+    place = write(name, written, **changes)
+    with pytest.raises(OutputError) as caught:
+        claim(seeds=seeds)
+    assert str(caught.value) == sentence.format(root=tmp_path) + REFUSED
+    assert claim(seeds=seeds, force=True).others == [place]
+
+
+def test_only_folders_that_are_named_after_a_seed_are_those_of_seeds(claim, write, tmp_path):
+    write("seed-x", 5, engine="kernel")
+    write("seed-5-old", 5, engine="kernel")
+    assert claim(seeds=[5, 6]).others == []
+    # One seed has the whole folder, which has to be empty, unless runs of seeds are in it already.
+    with pytest.raises(OutputError, match=r"cannot be written: it exists and is not a run$"):
+        claim(seeds=[5])
+    write("seed-7", 7)
+    assert claim(seeds=[5]).places == {5: tmp_path / "seed-5"}
+
+
+def test_the_first_of_several_others_is_named_and_all_are_removed(claim, write, tmp_path):
+    first, second = write("seed-5", 5, engine="kernel"), write("seed-6", 6, engine="kernel")
+    with pytest.raises(OutputError, match=r"seed-5 cannot be used: it holds a run on engine kernel;"):
+        claim(seeds=[7, 8])
+    forced = claim(seeds=[6, 7], force=True)
+    assert forced.others == [first, second]
+    forced.remove_others()
+    # What is in the place of a run of ours is replaced by it, not removed.
+    assert not first.exists() and second.exists()
+
+
+def test_a_folder_that_is_a_link_to_nowhere_is_named_before_anything_is_run(one_flow, tmp_path):
+    (tmp_path / "link").symlink_to("nowhere")
+    with pytest.raises(OutputError) as caught:
+        folder.claim(tmp_path / "link", one_flow, [4, 5], of(one_flow))
+    assert str(caught.value) == f"{tmp_path}/link cannot be written: it is a link to a place that does not exist"
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "notes").write_text("mine")
+    (tmp_path / "good").symlink_to("real")
+    assert list(folder.claim(tmp_path / "good", one_flow, [4, 5], of(one_flow)).places) == [4, 5]

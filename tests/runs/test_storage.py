@@ -1,18 +1,24 @@
 """Folders that hold somebody's work: what no run has written is never removed or replaced."""
 
+import errno
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
+from importlib.metadata import version
+from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 import daybreak
 from daybreak.errors import OutputError
-from daybreak.runs import Run, read, storage
+from daybreak.runs import EngineOutput, Run, identity, read, read_all, storage
 from daybreak.runs.staging import PREFIX, Staging, remove_stale
+from daybreak.scenario.lowering import lower
 
 
 @pytest.fixture
@@ -236,12 +242,15 @@ def test_a_file_in_place_of_the_folder_that_programs_wrote_to_is_not_replaced(ru
 def test_a_manifest_names_no_file_of_programs_elsewhere(run, with_programs, tmp_path):
     place = with_programs.write(tmp_path / "run")
     (tmp_path / "precious").write_text("mine")
-    names = ["programs/../../precious", "notes", "programs", *sorted(WRITTEN)]
+    (place / "mine").mkdir()
+    (place / "mine" / "notes").write_text("mine")
+    names = ["programs/../../precious", "notes", "mine/notes", "programs", *sorted(WRITTEN)]
     (place / "manifest.json").write_text(json.dumps(with_programs.manifest | {"files": names}))
     assert read(place).files == WRITTEN
     (place / "notes").write_text("mine")
     run.write(place, force=True)
     assert (tmp_path / "precious").read_text() == (place / "notes").read_text() == "mine"
+    assert (place / "mine" / "notes").read_text() == "mine"
 
 
 def test_a_run_is_shown_by_its_name_seed_and_numbers_of_rows(run):
@@ -255,3 +264,153 @@ def test_marks_of_earlier_versions_are_read_as_null(run, tmp_path):
     marked = read(place).flows.with_columns(pl.lit(2**64 - 1, pl.UInt64).alias("end_ns"))
     marked.write_parquet(place / "flows.parquet")
     assert read(place).flows["end_ns"].to_list() == [None]
+
+
+def test_a_run_is_in_a_folder_or_folders_with_runs_are(run, tmp_path):
+    for seed in (10, 2, 1):
+        daybreak.run(run.scenario, seed=seed).write(tmp_path / "all" / f"seed-{seed}")
+    (tmp_path / "all" / "empty").mkdir()
+    (tmp_path / "all" / "file").write_text("mine")
+    names = ["seed-1", "seed-10", "seed-2"]
+    assert storage.runs_in(tmp_path / "all") == [tmp_path / "all" / name for name in names]
+    assert [one.seed for one in read_all(tmp_path / "all")] == [1, 2, 10]
+    assert [one.seed for one in read_all(tmp_path / "all" / "seed-2")] == [2]
+    assert storage.runs_in(tmp_path / "all" / "seed-2") == storage.runs_in(tmp_path / "all" / "file") == []
+    with pytest.raises(OutputError) as caught:
+        read(tmp_path / "all")
+    assert str(caught.value) == (
+        f"{tmp_path}/all is not a run but holds 3 of them: give one, such as {tmp_path}/all/seed-1"
+    )
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    (None, "manifest.json: no such file or directory"), ("{", "manifest.json is not JSON"),
+    ("[" * 100_000, "manifest.json is not JSON"), ("{}", "manifest.json: name is missing (and 7 more problems)"),
+    ("[]", "manifest.json: expected a table"),
+])  # fmt: skip
+def test_what_is_no_run_is_one_sentence(tmp_path, text, why):
+    if text is not None:
+        (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(OutputError) as caught:
+        read(tmp_path)
+    assert str(caught.value) == f"{tmp_path} is not a run: {why}"
+    assert storage.held(tmp_path) is None
+
+
+def test_a_table_of_another_length_than_the_manifest_says_is_named(run, tmp_path):
+    place = run.write(tmp_path / "run")
+    run.links.head(2).write_parquet(place / "links.parquet")
+    with pytest.raises(OutputError) as caught:
+        _ = read(place).links
+    rows = run.links.height
+    assert str(caught.value) == f"{place}/links.parquet cannot be read: it has 2 rows, the manifest says {rows}"
+
+
+def test_a_run_has_an_identity_and_a_manifest_of_all_that_made_it(run, one_flow):
+    scenario = one_flow.with_({"flows.0.size": "1 MB"})
+    plan = lower(scenario, 7)
+    columns = {"links": {"link": np.arange(3)}, "queues": {}}
+    recorded = EngineOutput(columns, {"ended_ns": 5}, facts={"kernel": "6.1"})
+    made = Run.of(scenario, plan, "kernel", "p", recorded)
+    assert identity(plan, "kernel", "p") == {
+        "seed": 7, "engine": "kernel", "plan_hash": plan.hash,
+        "versions": {"daybreak": version("daybreak"), "plan": plan.content.version, "program": "p"},
+    }  # fmt: skip
+    assert made.manifest == {
+        "name": "one flow", **identity(plan, "kernel", "p"), "kernel": "6.1", "capture": False,
+        "totals": {"ended_ns": 5}, "tables": {"links": 3, "queues": 0}, "scenario": scenario.document(),
+    }  # fmt: skip
+    assert list(made.manifest)[:6] == ["name", "seed", "engine", "versions", "plan_hash", "kernel"]
+    files = EngineOutput(columns, {"ended_ns": 5}, capture=Path("x"), files={"programs/b": b"", "programs/a": b""})
+    of_programs = Run.of(scenario, plan, "kernel", "p", files)
+    assert of_programs.manifest["files"] == ["programs/a", "programs/b"] and of_programs.manifest["capture"] is True
+    assert (of_programs.files, of_programs.capture) == ({"programs/b": b"", "programs/a": b""}, Path("x"))
+    assert (made.files, made.capture) == ({}, None)
+    # Equal facts are one run; a description or totals are no fact.
+    for fact, other in (("seed", 8), ("engine", "x"), ("plan_hash", "y"), ("versions", {})):
+        assert not storage.is_same(made.manifest, made.manifest | {fact: other})
+    assert storage.is_same(made.manifest, made.manifest | {"name": "another", "totals": {}})
+    assert storage.described(made.manifest) == 'a run of "one flow" with seed 7 on engine kernel'
+
+
+def test_a_capture_is_of_the_run_that_has_one(one_flow, tmp_path):
+    captured = daybreak.run(one_flow.with_({"records": {"capture": ["bottleneck"]}}))
+    place = captured.write(tmp_path / "run")
+    assert (place / "capture.pcapng").read_bytes() == captured.capture.read_bytes()
+    assert read(place).capture == place / "capture.pcapng"
+    # Without it the run is not whole, and is written again.
+    (place / "capture.pcapng").unlink()
+    assert not storage.is_whole(place, captured.manifest) and read(place).capture is None
+    captured.write(place)
+    assert storage.is_whole(place, captured.manifest)
+    storage.remove(place)
+    assert not place.exists()
+
+
+def test_a_removed_run_leaves_what_is_not_its_own(run, tmp_path):
+    place = run.write(tmp_path / "run")
+    (place / "notes").write_text("mine")
+    storage.remove(place)
+    assert os.listdir(place) == ["notes"]
+    storage.remove(tmp_path / "none")
+
+
+def test_a_run_that_half_replaced_another_is_written_over_without_force(run, other, tmp_path):
+    place = run.write(tmp_path / "run")
+    (place / "manifest.json").rename(place / "manifest.unfinished.json")
+    (place / "links.parquet").unlink()
+    assert storage.held(place) is None
+    other.write(place)
+    assert read(place).flows["bytes"].to_list() == [2_000_000]
+
+
+def test_a_place_below_a_file_cannot_be_a_run(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(OutputError) as caught:
+        storage.check_writable(tmp_path / "file" / "deep" / "run")
+    assert str(caught.value) == f"{tmp_path}/file/deep/run cannot be written: {tmp_path}/file is not a directory"
+    storage.check_writable(tmp_path / "deep" / "er" / "run")
+    assert not (tmp_path / "deep").exists()
+    with pytest.raises(OutputError, match=r"file cannot be written: it exists and is not a run$"):
+        storage.check_writable(tmp_path / "file")
+
+
+def test_the_manifest_is_a_file_that_people_can_read(run, tmp_path):
+    text = (run.write(tmp_path / "run") / "manifest.json").read_text(encoding="utf-8")
+    assert text == json.dumps(run.manifest, indent=1) + "\n"
+
+
+def test_what_dead_processes_have_left_beside_or_in_a_folder_is_forgotten(tmp_path):
+    place = tmp_path / "runs"
+    left = [one / f"{PREFIX}{one.name}" for one in (place, tmp_path)]
+    for folder in left:
+        folder.mkdir(parents=True)
+        (folder / ".lock").touch()
+    storage.forget_unfinished(place)
+    assert not any(folder.exists() for folder in left) and place.is_dir()
+    storage.forget_unfinished(tmp_path / "none" / "deeper")
+
+
+def test_a_run_that_cannot_get_its_name_says_why_unless_another_process_has_written_it(run, tmp_path, monkeypatch):
+    """The last step of writing fails: nothing is there then, or what another process has put there meanwhile."""
+    place, rename = tmp_path / "run", Path.rename
+
+    def full(self, target):
+        if target == place:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(OutputError) as caught:
+        run.write(place)
+    assert str(caught.value) == f"{place} cannot be written: no space left on device" and os.listdir(tmp_path) == []
+
+    def late(self, target):
+        if target == place:
+            shutil.copytree(self, place)
+            raise OSError(errno.ENOTEMPTY, "Directory not empty")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", late)
+    assert run.write(place) == place and read(place).flows.equals(run.flows)
+    assert os.listdir(tmp_path) == ["run"]

@@ -74,7 +74,11 @@ def said(document):
 
 def test_flows_that_fill_a_queue_together_meet_and_one_alone_does_not():
     assert said(dumbbell(1)) is None
-    assert said(dumbbell(2)).startswith('queue "bottleneck": 2 flows come to it by 2 links of one rate')
+    assert said(dumbbell(2)) == (
+        'queue "bottleneck": 2 flows come to it by 2 links of one rate, and no link on their ways has jitter. Their '
+        "packets come in step, so that nanoseconds may decide whose are lost, all through a run: give hosts' links "
+        "some jitter, or draw when flows start, and compare several seeds"
+    )
     # Two that together bring no more than the bottleneck takes.
     assert said(dumbbell(2, rate="2 Gbit/s", access_rate="1 Gbit/s")) is None
     # Two of one host wait in its own queue.
@@ -138,3 +142,42 @@ def test_validate_says_it_and_succeeds():
     report = json.loads(program("validate", scenario, "--json").stdout)
     assert report["valid"] and any("in step" in warning for warning in report["warnings"])
     assert json.loads(program("validate", ROOT / "scenarios" / "01-one-flow.toml", "--json").stdout)["warnings"] == []
+
+
+def only(content, **changes):
+    """The plan with changed queues or links: `changes` are of those with a name."""
+    ((kind, of),) = changes.items()
+    return replace(content, **{kind: [replace(one, **of.get(one.name, {})) for one in getattr(content, kind)]})
+
+
+def test_a_queue_without_a_limit_loses_nothing_and_one_in_bytes_does():
+    content = lower(Scenario.parse(dumbbell(2)), 1).content
+    endless = {"bottleneck": {"limit_packets": None, "limit_bytes": None}}
+    assert ties(only(content, queues=endless)) is None
+    in_bytes = {"bottleneck": {"limit_packets": None, "limit_bytes": 30_000}}
+    assert ties(only(content, queues=in_bytes)) == ties(content) is not None
+
+
+def test_links_of_two_rates_do_not_send_in_step_and_one_with_jitter_ends_it():
+    content = lower(Scenario.parse(dumbbell(2)), 1).content
+    assert ties(only(content, links={"sender-0->left": {"rate_bps": 7 * 10**9}})) is None
+    # A flow whose own link has jitter meets no other.
+    assert ties(only(content, links={"sender-0->left": {"jitter_ps": 1}})) is None
+    assert ties(only(content, links={"left->sender-0": {"jitter_ps": 1}})) == ties(content) is not None
+
+
+def test_of_three_flows_two_by_one_link_are_one_more_and_datagrams_are_none():
+    document = dumbbell(2)
+    document["flows"].append(document["flows"][0])
+    assert said(document).startswith('queue "bottleneck": 3 flows come to it by 2 links of one rate')
+    sends = {"kind": "constant_rate", "rate": "100 Mbit/s", "payload": "1 kB"}
+    document["flows"] = [{"from": f"sender-{k}", "to": f"receiver-{k}", "application": sends} for k in range(2)]
+    assert said(document) is None
+
+
+def test_of_requests_the_responses_meet():
+    """They come from the receivers, and share the link back."""
+    asks = {"kind": "request_response", "request": "100 B", "response": "1 MB", "exchanges": 1}
+    document = dumbbell(2)
+    document["flows"] = [{"from": f"sender-{k}", "to": f"receiver-{k}", "application": asks} for k in range(2)]
+    assert said(document).startswith('queue "bottleneck.back": 2 flows come to it by 2 links of one rate')

@@ -13,29 +13,33 @@ def _moved(period: str, night: str = "1 ms", **changes: object) -> list[str]:
 
 
 def _warned(timeline: dict[str, object]) -> list[str]:
-    scenario = Scenario.parse(
-        {
-            "name": "moved",
-            "duration": "1 s",
-            "nodes": [{"name": "a"}, {"name": "b"}, {"name": "s", "kind": "switch"}, {"name": "t", "kind": "switch"}],
-            "links": [
-                {"from": "a", "to": "s", "rate": "1 Gbit/s", "delay": "10 us"},
-                {"from": "t", "to": "b", "rate": "1 Gbit/s", "delay": "10 us"},
-                {"name": "one", "from": "s", "to": "t", "rate": "1 Gbit/s", "delay": "10 us"},
-                {"name": "two", "from": "s", "to": "t", "rate": "1 Gbit/s", "delay": "10 us"},
-            ],
-            "flows": [{"name": "f", "from": "a", "to": "b", "size": "1 MB"}],
-            "timelines": [timeline],
-        },
-        source="test",
-    )  # fmt: skip
-    return warnings_of(lower(scenario, 1).content)
+    return warnings_of(lower(Scenario.parse(_document([timeline]), source="test"), 1).content)
+
+
+def _document(timelines: list[dict[str, object]]) -> dict[str, object]:
+    return {
+        "name": "moved",
+        "duration": "1 s",
+        "nodes": [{"name": "a"}, {"name": "b"}, {"name": "s", "kind": "switch"}, {"name": "t", "kind": "switch"}],
+        "links": [
+            {"from": "a", "to": "s", "rate": "1 Gbit/s", "delay": "10 us"},
+            {"from": "t", "to": "b", "rate": "1 Gbit/s", "delay": "10 us"},
+            {"name": "one", "from": "s", "to": "t", "rate": "1 Gbit/s", "delay": "10 us"},
+            {"name": "two", "from": "s", "to": "t", "rate": "1 Gbit/s", "delay": "10 us"},
+        ],
+        "flows": [{"name": "f", "from": "a", "to": "b", "size": "1 MB"}],
+        "timelines": timelines,
+    }
 
 
 @pytest.mark.parametrize("period", ["200 ms", "10 ms", "8 ms", "40 ms"])
 def test_nights_that_timeouts_meet_are_named(period: str) -> None:
     (sentence,) = _moved(period)
-    assert 'timeline "migrate-0": its nights lose packets, and come back after 200 ms' in sentence
+    assert sentence == (
+        'timeline "migrate-0": its nights lose packets, and come back after 200 ms, the shortest retransmission '
+        "timeout. A flow that loses its last packets in one may send them again into others, and never end. Take a "
+        "period of which no multiple is this time"
+    )
 
 
 @pytest.mark.parametrize("period", ["11 ms", "30 ms", "190 ms", "400 ms", "7 ms"])
@@ -52,3 +56,23 @@ def test_only_nights_that_lose_packets_count() -> None:
 def test_nights_of_circuits_count_if_they_empty_the_queue(downtime: str, count: int) -> None:
     circuit = {"kind": "circuit", "matchings": [["one"]], "day": "9 ms", "night": "1 ms", "downtime": downtime}
     assert len(_warned(circuit)) == count
+
+
+def test_each_timeline_and_each_shortest_timeout_has_its_own_sentence() -> None:
+    def lines(*periods: str) -> list[dict[str, object]]:
+        return [
+            {"kind": "migrate", "name": f"of-{name}", "group": name, "between": ["one", "two"], "period": period,
+             "night": "1 ms", "downtime": "drop"}
+            for name, period in zip("fg", periods, strict=True)
+        ]  # fmt: skip
+
+    base = _document(lines("10 ms", "200 ms"))
+    base["stacks"] = {"quick": {"rto_min": "30 ms"}}
+    base["flows"] = [
+        {"name": "f", "group": "f", "from": "a", "to": "b", "size": "1 MB"},
+        {"name": "g", "group": "g", "from": "a", "to": "b", "size": "1 MB", "stack": "quick"},
+    ]
+    found = warnings_of(lower(Scenario.parse(base, source="test"), 1).content)
+    assert [sentence.partition(": ")[0] + sentence.partition("after")[2][:7].rstrip(",") for sentence in found] == [
+        'timeline "of-f" 30 ms', 'timeline "of-f" 200 ms', 'timeline "of-g" 200 ms',
+    ]  # fmt: skip

@@ -76,6 +76,10 @@ def test_a_comparison_pairs_the_runs_of_each_seed(one_flow, tmp_path):
     assert daybreak.compare(tmp_path / "flow.toml", tmp_path / "larger", runs=3).equals(expected)
     assert daybreak.compare(runs[0], iter(runs[1])).equals(expected)
     assert daybreak.compare(runs[0][0], runs[1][0])["runs"].unique().to_list() == [1]
+    assert daybreak.compare(one_flow, larger, runs=3, workers=2).equals(expected)
+    # Also where nothing is run.
+    with pytest.raises(ScenarioError, match=r"^workers = 0: expected a whole number of at least 1$"):
+        daybreak.compare(runs[0], runs[1], workers=0)
     (fct,) = expected.filter(pl.col("value") == "fct_s").iter_rows(named=True)
     assert fct["difference"] > 0 and fct["runs"] == 3
     with pytest.raises(OutputError, match=r"^the two cannot be compared: runs: the two have no group with a common"):

@@ -70,9 +70,9 @@ def sampled(
 
 def retransmissions(window: pl.DataFrame, flows: pl.DataFrame, edges_ns: Edges, *, by: str = "group") -> pl.DataFrame:
     """Data segments sent again within each slot, as far as the samples of table ``window`` show them."""
-    names = dict(flows.select("flow", by).iter_rows())
-    counted = {name: np.zeros(len(edges_ns) - 1) for name in _names(flows, by)}
     check_columns("window", window, ("flow", "time_ns", "retransmits"))
+    counted = {name: np.zeros(len(edges_ns) - 1) for name in _names(flows, by)}
+    names = dict(flows.select("flow", by).iter_rows())
     for (flow,), samples in window.sort("time_ns").group_by("flow"):
         times, counts = (samples[name].cast(pl.Int64).to_numpy() for name in ("time_ns", "retransmits"))
         if flow not in names:
@@ -86,6 +86,7 @@ def retransmissions(window: pl.DataFrame, flows: pl.DataFrame, edges_ns: Edges, 
 def losses(drops: pl.DataFrame, flows: pl.DataFrame, edges_ns: Edges, *, by: str = "group") -> pl.DataFrame:
     """Packets lost within each slot, data and ACKs."""
     check_columns("drops", drops, ("time_ns", "flow"))
+    check_columns("flows", flows, ("flow", by))
     named = drops.select("time_ns", pl.col("flow").cast(pl.Int64)).join(
         flows.select(pl.col("flow").cast(pl.Int64), by), on="flow"
     )

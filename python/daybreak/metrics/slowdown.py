@@ -67,4 +67,4 @@ def by_size(
     found = summary(binned, by=[*by, "over_bytes", "upto_bytes"], at=at)
     if order is None:
         return found.sort("over_bytes")
-    return found.join(order, on=by, maintain_order="left").sort("order", "over_bytes").drop("order")
+    return found.join(order, on=by).sort("order", "over_bytes").drop("order")

@@ -100,12 +100,17 @@ def with_nulls(table: str, frame: pl.DataFrame) -> pl.DataFrame:
 
 def _has_value(table: str, columns: Any) -> dict[str, Any]:
     """For each column whether each row has a value; takes numpy columns or polars series."""
-    has_value = {name: columns[name] != mark for name, mark in _NO_VALUE.get(table, {}).items()}
+    has_value = {name: _differs(columns[name], mark) for name, mark in _NO_VALUE.get(table, {}).items()}
     if table == "drops":
         # A packet without payload has no first byte.
         data = columns["data"]
         has_value["seq"] = data.cast(pl.Boolean) if isinstance(data, pl.Series) else data.astype(bool)
     return has_value
+
+
+def _differs(values: Any, mark: int) -> Any:
+    # In a file numbers may be of a type to which the mark is too large.
+    return (values.cast(pl.Int128) if isinstance(values, pl.Series) else values) != mark
 
 
 def frame_of(columns: Mapping[str, Any], missing: Mapping[str, Any] = MappingProxyType({})) -> pl.DataFrame:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -96,11 +95,10 @@ def _owners(parts: Iterable[pl.DataFrame]) -> Iterator[int]:
 
 
 def _put(draft: Path, place: Path) -> None:
-    old = draft.with_name(f"{draft.name}.old")
     if place.exists():
-        place.rename(old)
+        # It goes with the folder of the drafts.
+        place.rename(draft.with_name(f"{draft.name}.old"))
     draft.rename(place)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _replace_text(place: Path, text: str) -> None:

@@ -75,7 +75,7 @@ def _lost(held: Mapping[str, Any], new: Mapping[str, Any], seeds: Sequence[int])
             if not is_among(value, _values(axes[name])):
                 shown = next(iter(value)) if axis.get("points") else value
                 return f'whose axis "{name}" has {json.dumps(shown, ensure_ascii=False)}'
-    drawn = [(grid.get("sample"), grid.get("sample_seed", 1), grid.get("axes")) for grid in (before, after)]
+    drawn = [(grid.get("sample"), grid.get("sample_seed"), grid.get("axes")) for grid in (before, after)]
     if drawn[1][0] is not None and drawn[0] != drawn[1]:
         return "of other points, which are drawn from the product of the axes"
     missing = [seed for seed in _seeds(before) if seed not in seeds]

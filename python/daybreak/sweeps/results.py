@@ -68,7 +68,7 @@ class Results:
         of any run is unknown. ``flows`` are those of all runs if not given."""
         keyed = list(dict.fromkeys(["point", "seed", *keys]))
         of_runs = measures.of_runs(self.flows if flows is None else flows, name, by=keyed)
-        found = confidence.over_runs(of_runs, list(keys), "value")
+        found = confidence.over_runs(of_runs, keys, "value")
         unknown = of_runs.group_by(list(keys), maintain_order=True).agg(
             pl.col("value").is_null().any().alias("unknown")
         )
@@ -94,7 +94,7 @@ def read_results(directory: str | Path) -> Results:
             raise OutputError(f"{place} has no finished sweep: the same command as before goes on with it")
         flows = pl.read_parquet(place / "flows" / "*.parquet")
         axes = tuple(_axis(name, axis, flows) for name, axis in grid.get("axes", {}).items())
-    except (OSError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
         raise OutputError(f"{place} cannot be read as a sweep: {reason(error)}") from None
     is_known = all(set(flows[axis.name].unique()) <= set(axis.values) for axis in axes)
     if "ideal_fct_ns" not in flows.columns or not is_known:
@@ -103,7 +103,7 @@ def read_results(directory: str | Path) -> Results:
 
 
 def _axis(name: str, axis: dict[str, Any], flows: pl.DataFrame) -> AxisOf:
-    given = list(axis["points"]) if axis.get("points") else list(axis["values"])
+    given = list(axis.get("points") or axis["values"])
     column = numbers.column(name, given) if axis.get("values") else None
     if flows.schema[name] == pl.String:
         texts = tuple(labels(given))

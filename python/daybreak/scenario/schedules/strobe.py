@@ -104,7 +104,7 @@ class Strobe(ReadySchedule):
 
     def program(self, network: Hybrid) -> Program:
         """The program."""
-        week, night = self.week(network), int(self.night)
+        week, night = self.week(network), self.night
         at: defaultdict[int, list[Action]] = defaultdict(list)
         for pair, days in self.days(network).items():
             queue, up, way = voq(pair), packet(pair[0]), circuit(pair)
