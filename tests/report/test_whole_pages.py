@@ -7,6 +7,7 @@ import hand_made
 import polars as pl
 import pytest
 from hand_made import MS
+from test_sweep_table import results
 
 from daybreak import plots
 from daybreak.errors import OutputError
@@ -173,9 +174,6 @@ def test_the_section_of_a_study(golden, tmp_path):
 
 
 def test_the_section_of_a_sweep(golden, monkeypatch):
-    # The rows are those of its own test.
-    from test_sweep_table import results
-
     monkeypatch.setattr(of_sweep, "rendered", lambda figure, kind, dpi: f"{kind} {dpi}".encode())
     some = results(
         *((point, seed, "g", 1000, 2.0 + point * seed) for point in range(14) for seed in (1, 2)), points=14, runs=28,
@@ -209,3 +207,26 @@ def test_folders_are_searched_to_a_depth_and_neither_hidden_nor_over_links(tmp_p
     assert [one.folder for one in gather([tmp_path / "c"]).studies] == [tmp_path / "c"]
     with pytest.raises(OutputError, match="elsewhere"):
         gather([tmp_path / "elsewhere" / "1" / "none"])
+
+
+def test_the_first_200_flows_are_listed_run_by_run():
+    flows = summary.flow_table(hand_made.run()).head(1)
+    many = pl.concat([flows.with_columns(flow_name=pl.lit(f"f{number}")) for number in range(201)])
+    later = flows.with_columns(seed=pl.lit(2, pl.UInt64), flow_name=pl.lit("later"))
+    listed = re.findall("<td class=[^>]*>(f[0-9]+|later)</td>", str(runs._flows([many, later])))
+    assert listed == [f"f{number}" for number in range(200)]
+    listed = re.findall("<td class=[^>]*>(f[0-9]+|later)</td>", str(runs._flows([many.head(199), later])))
+    assert listed == [*(f"f{number}" for number in range(199)), "later"]
+
+
+def test_a_page_has_studies_then_sweeps_then_runs_with_their_progress(figures, tmp_path):
+    found = study.Reproduction(tmp_path, {"study": "s", "engine": "e", "mode": "full", "seeds": 1}, (claim(1, "pass"),))
+    some = results((0, 1, "g", 1000, 2.0), (1, 1, "g", 1000, 3.0), points=2, runs=2)
+    told = []
+    text = page.report(
+        Contents([found], [hand_made.run()], [some]), explained=False, progress=lambda *now: told.append(now)
+    )
+    parts = re.findall('<section id="part-([0-9])"><h2>([^<]*)</h2>', text)
+    assert parts == [("1", "Study s (e)"), ("2", "sweep (sweep)"), ("3", "by hand (simulated)")]
+    assert str(of_sweep.section(some)) in text and str(study.section(found)) in text
+    assert told == [(0, 3), (1, 3), (2, 3), (2 + runs._FIGURED, 3), (3, 3)]
