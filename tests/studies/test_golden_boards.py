@@ -25,10 +25,12 @@ def lines(board):
 
 
 def judged(name, evidence, scale):
+    """The board of a study, each experiment of which gets what it asks for and no more."""
     of = study(name)
     board = Scoreboard(name, engine="synthetic", mode="full", seeds=varied.RUNS, published=of.published())
     for experiment in of.experiments.values():
-        experiment.judge(board, evidence, scale)
+        own = {one: evidence[one] for one in experiment.settings(scale) if one in evidence}
+        experiment.judge(board, own, scale)
     return board
 
 
