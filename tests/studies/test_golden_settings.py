@@ -56,8 +56,14 @@ def test_seeds_draw_what_is_random_and_kernels_have_hosts_of_their_own(golden, n
     found, text = study(name), []
     for figure, experiment in found.experiments.items():
         for setting in list(experiment.settings(found.scales["quick"]))[:1]:
-            plans = [digest(lower(found.job(setting, seed, "simulated").scenario, seed).json) for seed in (1, 2)]
+            starts = [
+                [
+                    flow.start_ps
+                    for flow in lower(found.job(setting, seed, "simulated").scenario, seed).content.flows[:3]
+                ]
+                for seed in (1, 2)
+            ]
             kernel = found.job(setting, 1, "kernel")
             stack = kernel.scenario.document().get("stack")
-            text.append(f"{figure} {setting.name}: {', '.join(plans)}; {kernel.engine} {json.dumps(stack)}")
+            text.append(f"{figure} {setting.name}: starts at {starts} ps; {kernel.engine} {json.dumps(stack)}")
     golden(f"settings-{name}-drawn.txt", "\n".join(text) + "\n")
