@@ -55,8 +55,10 @@ def _groups(setting):
         for group, gbps in (("migrated", 1.4 - setting.period_ms / 1000), ("main", 1.26)):
             for number, mib in enumerate((8, 64, 512)):
                 ns = round(mib * 2**20 * 8 / (gbps * drawn.uniform(0.9, 1.1)))
+                start = 10**6 * number
                 row = {"flow": number, "flow_name": group, "group": group, "variant": "cubic", "bytes": mib * 2**20}
-                rows.append(row | {"start_ns": 10**6 * number, "end_ns": ns + 10**6 * number, "fct_ns": ns, "run": run})
+                row |= {"start_ns": start, "end_ns": ns + start, "fct_ns": ns, "duplicates": 0, "run": run}
+                rows.append(row | {name: mib + at for at, name in enumerate(synthetic.COUNTS)})
     return pl.DataFrame(rows)
 
 
