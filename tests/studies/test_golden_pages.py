@@ -70,6 +70,9 @@ def test_a_quick_reproduction_of_some_figures(golden, asked):
     )  # fmt: skip
     assert first["scales"] == [SCALES["quick"]] and first["executor"] == Local(None)
     golden("study-fct.csv", table)
+    known = [change for changes in variation.load(MIGRATION.folder).values() for change in changes]
+    kept = [change for changes in variation.load(Path("results/migration/tables")).values() for change in changes]
+    assert kept == known and len(known) > 10
     names = ("figure4", "figure4-fct", "figure7", "figure7-cycles", "figure7-fct", "table2", "kernel")
     assert asked[1:] == [("results/migration/figures", name) for name in (*names, variation.FIGURE)]
     assert (board.mode, board.seeds, board.engine) == ("quick", 2, "simulated")
