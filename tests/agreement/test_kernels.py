@@ -67,6 +67,8 @@ def test_without_a_timestamp_it_is_another_segment():
 def test_two_kernels_are_the_same_up_to_the_first_difference(two, same, other_time, identical):
     found = kernels.between(end("a", [1, 2, 3], [10, 20, 30]), two)
     assert found == {"same": same, "other_time": other_time, "is_identical": identical}
+    # As a file has it, which knows no numbers of arrays.
+    assert json.loads(json.dumps(found)) == found
 
 
 def test_the_table_has_what_differs_and_the_sum():
@@ -146,6 +148,27 @@ def test_a_flow_that_does_not_end_costs_nothing():
     old, new = end("a", [1], [1], fct_ns=None), end("a", [1], [1], fct_ns=5)
     found = kernels._document({"kernel:6.1": {old.key: old}, "kernel:6.12": {new.key: new}}, programs={}, seeds=[1])
     assert kernels.by_scenario(found) == [("all", "1", "1", "1", "1", "-")]
+
+
+def test_three_kernels_are_compared_pair_by_pair():
+    segments_of = {"5.10": [[1, 2], [1, 2], [1, 2]], "6.1": [[1, 2], [1, 3], [1, 3]], "6.12": [[1, 2], [1, 3], [1, 4]]}
+    times = {"5.10": 1_000, "6.1": 1_500, "6.12": 500}
+    found = {
+        f"kernel:{name}": {
+            one.key: one
+            for flow, said in zip("abc", ends, strict=True)
+            for one in [end(flow, said, [1, 2], fct_ns=times[name], identical=name == "6.1")]
+        }
+        for name, ends in segments_of.items()
+    }
+    document = kernels._document(found, programs={}, seeds=[1])
+    assert kernels.columns(document) == (
+        "scenario", "ends", "Linux 5.10 = model", "Linux 6.1 = model", "Linux 6.12 = model", "Linux 5.10 = Linux 6.1",
+        "Linux 5.10 = Linux 6.12", "Linux 6.1 = Linux 6.12", "FCT, Linux 6.1 / Linux 5.10",
+        "FCT, Linux 6.12 / Linux 5.10",
+    )  # fmt: skip
+    row = ("3", "0", "3", "0", "1", "1", "2", "1.5000", "0.5000")
+    assert kernels.by_scenario(document) == [("tiny", *row), ("all", *row)]
 
 
 @pytest.mark.parametrize("names", [["6.1"], ["6.1", "6.1"]])
