@@ -1,7 +1,10 @@
 """Whole pages and exports of hand-made runs, sweeps and studies: every heading, sentence, unit and number."""
 
+import base64
+import hashlib
 import json
 import re
+from importlib.resources import files
 
 import hand_made
 import polars as pl
@@ -78,6 +81,11 @@ def test_a_page_of_two_scenarios_side_by_side(golden, figures, monkeypatch):
     shown = re.sub(r"<script>.*?</script>", "<script>...</script>", shown, flags=re.DOTALL)
     meta = re.sub(r"<style>.*?</style>", "<style>...</style>", head, flags=re.DOTALL)
     golden("report-page.html", re.sub(r"sha256-[^']*", "sha256-...", meta) + "<body>" + lines(shown))
+    # The script that the policy lets run, and the styles, are those of the package.
+    script, style = (files("daybreak.report").joinpath(name).read_text("utf-8") for name in ("page.js", "page.css"))
+    assert text.count(f"<script>{script}</script>") == text.count(f"<style>{style}</style>") == 1
+    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{allowed}'" in text
     titled = page.report(Contents(runs=[hand_made.run()]), title="My <title>", explained=False)
     assert "<title>My &lt;title&gt;</title>" in titled and "Side by side" not in titled
 
