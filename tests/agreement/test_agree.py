@@ -1,4 +1,6 @@
 import json
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,7 +8,7 @@ from executors import Serial
 from ready_files import ROOT
 from real_kernel import with_kernel
 
-from daybreak.agreement import agree, fidelity, result, segments
+from daybreak.agreement import agree, compare, fidelity, plots, result, segments
 from daybreak.agreement.compare import PASS
 from daybreak.errors import Interrupted, OutputError, ScenarioError
 
@@ -55,6 +57,36 @@ def test_what_was_run_is_not_run_again(suite: Path, tmp_path: Path) -> None:
     newer = PROGRAMS | {"simulated": "newer"}
     agree(suite, quick=True, runs=2, out=tmp_path / "out", executor=third, programs=newer)
     assert sorted(third.ran) == [("simulated", "tiny-cubic", 1), ("simulated", "tiny-cubic", 2)]
+
+
+def test_what_is_undecided_is_run_twice_as_often_up_to_the_most(suite: Path, tmp_path: Path, monkeypatch) -> None:
+    judged = compare.judged
+
+    def open_until(rows):
+        """One scenario needs 5 runs, the other has enough in the first two."""
+        return [
+            replace(row, judgement="undecided") if row.scenario == "tiny-cubic+reno" and row.kernel.runs < 5 else row
+            for row in judged(rows)
+        ]
+
+    monkeypatch.setattr(compare, "judged", open_until)
+    monkeypatch.setattr(plots, "png", lambda figure: b"")
+    for most, counts, added in ((3, (2, 3), 1), (5, (2, 5), 2), (20, (2, 8), 3), (1, (2, 2), 0)):
+        ran, seen = Serial(), []
+        found = agree(
+            suite, runs=2, most=most, out=tmp_path / "out", executor=ran, programs=PROGRAMS,
+            progress=lambda *told: seen.append(told),  # noqa: B023
+        ).result  # fmt: skip
+        new = Counter(name for engine, name, _ in ran.ran if engine == "kernel")
+        assert new == Counter({"tiny-cubic+reno": added, "tiny-cubic": 0}) + Counter(
+            {"tiny-cubic": 2, "tiny-cubic+reno": 2} if most == 3 else {}
+        )
+        assert found["runs"] == list(counts)
+        assert {row["scenario"]: row["kernel"]["runs"] for row in found["rows"]} == dict(
+            zip(("tiny-cubic", "tiny-cubic+reno"), counts, strict=True)
+        )
+        # Half of the first round is of each engine.
+        assert seen[0] == (0, 8, "simulated") and (4, 8, "kernel") in seen
 
 
 def test_an_interruption_keeps_what_is_finished(suite: Path, tmp_path: Path) -> None:

@@ -95,6 +95,27 @@ def test_blocks_are_near_the_ack_beside_them(tmp_path: Path) -> None:
     assert rows(received, *edges) == [(0, 0, 0, 0, 0), (2500, 4000, 1400, 1600, 0)]
 
 
+@pytest.mark.parametrize(("offers", "bits"), [
+    # A window is scaled only if both have offered to, be it by nothing.
+    ((9, 7), (9, 7)), ((0, 7), (0, 7)), ((9, 0), (9, 0)), ((9, None), (0, 0)), ((None, 7), (0, 0)),
+    ((None, None), (0, 0)),
+])  # fmt: skip
+def test_windows_are_scaled_if_both_ends_offer_it(tmp_path: Path, offers: tuple, bits: tuple[int, int]) -> None:
+    opener, other = (b"" if offer is None else padded(option(3, bytes([offer]))) for offer in offers)
+    path = tmp_path / "some.pcapng"
+    path.write_bytes(capture(
+        packet(0, 1, frame(OPENER, 5000, 80, opener, flags=SYN, seq=5, win=111)),
+        packet(0, 2, frame(OTHER, 80, 5000, other, flags=SYN | ACK, seq=7, ack=6, win=222)),
+        packet(0, 3, frame(OPENER, 5000, 80, flags=ACK, seq=6, ack=8, win=3)),
+        packet(0, 4, frame(OTHER, 80, 5000, flags=ACK, seq=8, ack=6, win=5)),
+    ))  # fmt: skip
+    found = conversations.read(path, "sender")[5000]
+    assert found.sent["window"].tolist() == [111, 3 << bits[0]]
+    assert found.received["window"].tolist() == [222, 5 << bits[1]]
+    offered = [0 if offer is None else offer + 1 for offer in offers]
+    assert [columns["window_scale_plus_one"][0] for columns in (found.sent, found.received)] == offered
+
+
 @pytest.mark.parametrize(
     "options", [bytes([8, 1, 0, 0]), option(5, bytes(36)).ljust(40, b"\0")], ids=["too short", "too many blocks"]
 )

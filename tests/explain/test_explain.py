@@ -230,3 +230,54 @@ def test_the_parts_add_up_in_the_suite(capsys):
     """Some of the agreement suite; `tools/explanations.py` takes all of it."""
     assert explanations.main("moved-*") == 0
     assert "at most 0 ns" in capsys.readouterr().out
+
+
+def test_more_than_three_that_are_left_out_are_counted():
+    ask = MIXED["flows"][2]
+    names = ["asks", "begs", "calls", "digs", "eats"]
+    for count, words in (
+        (2, "asks, begs, which are no bulk transfers"),
+        (3, "asks, begs, calls, which are no bulk transfers"),
+        (4, "asks, begs, calls and 1 more, which are no bulk transfers"),
+        (5, "asks, begs, calls and 2 more, which are no bulk transfers"),
+    ):
+        others = [ask | {"name": name} for name in names[:count]]
+        found = explain(daybreak.Scenario.parse(MIXED | {"flows": [*others, *MIXED["flows"][:2]]}), most_flows=5)
+        assert found.notes == (
+            "5 of 31 flows are explained, evenly spaced in the order of each group; means are over these",
+            f"left out: {words}",
+        )
+        bulk = [f"bulk/sender-{sender}-{number}" for sender in range(3) for number in range(10)]
+        # Every 30 / 4 of a group of 30; the group of one first.
+        assert found.flows["flow_name"].to_list() == [*(bulk[at] for at in (0, 7, 15, 22)), "late"]
+
+
+def test_progress_is_a_part_of_one_and_ends_with_it(one_flow):
+    seen = []
+    explain(one_flow, progress=lambda *told: seen.append(told))
+    assert {total for _, total in seen} == {1.0} and seen[-1] == (1.0, 1.0)
+    parts_done = [done for done, _ in seen]
+    assert parts_done == sorted(parts_done) and all(0 <= done <= 0.8 for done in parts_done[:-1])
+
+
+def test_what_cannot_be_explained_is_one_sentence(one_flow):
+    on_demand = daybreak.load(next(path for path in SIMULATED_FILES if path.stem == "10-offload"))
+    name = on_demand.controllers[0].name
+    with pytest.raises(ScenarioError) as refused:
+        explain(on_demand)
+    assert str(refused.value) == f'controllers: "{name}": only the paths that timelines change can be explained'
+    asks = {"kind": "request_response", "request": "300 B", "response": "20 kB", "exchanges": 3}
+    flow = {"from": "sender-0", "to": "receiver-0", "application": asks}
+    with pytest.raises(ScenarioError) as refused:
+        explain(one_flow.with_({"flows": [flow]}))
+    assert str(refused.value) == "flows: none of them is a bulk transfer, and only these can be explained"
+
+
+def test_the_run_of_an_explanation_says_what_it_has_recorded(one_flow):
+    """All that arrives at the receivers of the explained flows, every ACK, and nothing else that the file asks for."""
+    asked = one_flow.with_({"records": {"queues": "1 ms", "bins": "5 ms", "links": ["bottleneck"]}})
+    found = explain(asked)
+    records = found.run.scenario.records
+    assert (records.taps, records.window) == (("right->receiver-0",), "every ack")
+    assert found.run.queues.height == 0 and set(found.run.bins["scope"]) == {"arrived", "tap", "delivered"}
+    assert found.run.window.height > 100

@@ -7,7 +7,9 @@ Its links have 10 Gbit/s. A path has three of them and 20 us each way, and a ful
 import polars as pl
 import pytest
 from msgspec.structs import replace
+from ready_files import ROOT
 
+from daybreak import load
 from daybreak.engines import lowered
 from daybreak.explain import explain
 from daybreak.explain.shares import round_trip_ps, shares, taps
@@ -185,3 +187,41 @@ def plan_on_one_path(plan):
     """The plan with both flows on the path of the first."""
     first, second = plan.flows
     return replace(plan, flows=[first, replace(second, data_path=first.data_path)])
+
+
+def lives_of(plan, longest_ps):
+    """Two thirds of the flows end, one after the other."""
+    flows = plan.flows[:9]
+    rows = [
+        (number, flow.start_ps // 1000, None if number % 3 == 2 else (longest_ps - number * longest_ps // 20) // 1000)
+        for number, flow in enumerate(flows)
+    ]
+    schema = {"flow": pl.UInt32, "start_ns": pl.UInt64, "end_ns": pl.UInt64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def steps_of(plan, longest_ps):
+    """The steps of all timelines up to a time."""
+    rows = [
+        ((line.start_ps + period * line.period_ps + step.offset_ps) // 1000, number, at)
+        for number, line in enumerate(plan.timelines)
+        for period in range(longest_ps // line.period_ps + 1)
+        for at, step in enumerate(line.steps)
+    ]
+    schema = {"time_ns": pl.UInt64, "timeline": pl.UInt32, "step": pl.UInt32}
+    return pl.DataFrame(sorted(rows), schema=schema, orient="row").filter(pl.col("time_ns") <= longest_ps // 1000)
+
+
+def test_the_shares_of_ready_schedules(golden):
+    """Flows that start when the file says so, and end within two periods of the schedule."""
+    text = []
+    for name in ("04-downtime", "05-circuit", "13-strobe", "14-direct-links", "16-time-division"):
+        plan = lowered(load(ROOT / "scenarios" / f"{name}.toml"), 1, "simulated").content
+        longest_ps = 2 * max(line.period_ps for line in plan.timelines)
+        flows = lives_of(plan, longest_ps)
+        found = shares(plan, flows, steps_of(plan, longest_ps), flows["flow"].to_list())
+        text.append(f"{name}: round trip and 16 packets {round_trip_ps(plan, 16) / 1e6:.3f} us")
+        for flow, start, end, share, fills in found.sort("flow", "start_ns").iter_rows():
+            flow_name = plan.flows[flow].name
+            text.append(f"  {flow_name} {start / 1e3:.3f} to {end / 1e3:.3f} us: {share / 1e9:.3f} Gb/s, {fills} B")
+    golden("shares.txt", "\n".join(text) + "\n")

@@ -110,12 +110,12 @@ def _spaced(content: plan.Plan, bulk: Sequence[int], most: int) -> list[int]:
     return sorted(found)
 
 
-def _records(content: plan.Plan, chosen: Sequence[int], bin_ns: int) -> plan.Records:
+def _records(content: plan.Plan, chosen: list[int], bin_ns: int) -> plan.Records:
     return plan.Records(
         bin_ps=bin_ns * 1000, tap_links=taps(content, chosen), bin_links=[], bin_delivered=True, window_ps=0,
         queue_ps=None, queues=[], drops=True, loss_bin_ps=None, circuits=True, latency=False, packet_links=[],
         capture_links=[], capture_snaplen=content.records.capture_snaplen,
-        flows=None if len(chosen) == len(content.flows) else list(chosen),
+        flows=None if len(chosen) == len(content.flows) else chosen,
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import polars as pl
 from daybreak.metrics import confidence, crossings, fct, folding
 from daybreak.runs import Run
 from daybreak.scenario import Hybrid, Strobe
-from daybreak.studies.etalon.settings import Setting
+from daybreak.studies.etalon.settings import Hosts, Setting
 from daybreak.studies.etalon.testbed import CIRCUIT_GBPS, pair
 from daybreak.studies.kept import UNENDED_FLOW_COLUMNS
 from daybreak.sweeps import Reduction, Tables
@@ -124,11 +124,16 @@ def of_runs(setting: Setting, runs: Mapping[int, Tables]) -> Measurements:
 
 
 def again(setting: Setting, folder: Path) -> Mapping[int, Tables]:
-    """What the tables of a result have of the runs of a setting, by seed: values and counts, and no curves."""
+    """What the tables of a result have of the runs of a setting, by seed: values and counts, and no curves.
+
+    Of the hosts they have the delay alone, so that there are no runs of hosts that differ in anything else."""
+    if replace(setting.hosts, delay_ns=Hosts.delay_ns) != Hosts():
+        return {}
     known = {
         "variant": setting.variant, "small_packets": setting.small, "large_packets": setting.large,
         "tau_us": setting.tau_us, "mark_us": setting.mark_us, "racks": setting.racks, "night_us": setting.night_us,
         "day_us": setting.day_us, "timer_dilation": setting.dilation, "weeks": setting.weeks,
+        "host_delay_ns": setting.hosts.delay_ns,
     }  # fmt: skip
     mine = _all_values(folder).filter(pl.col(name).eq_missing(pl.lit(value)) for name, value in known.items())
     curves = {"progress": {"time_us": pl.Float64, "kilobytes": pl.Float64},
@@ -151,6 +156,8 @@ def _measured_names() -> list[str]:
 @cache
 def _all_values(folder: Path) -> pl.DataFrame:
     empty = dict.fromkeys(("large_packets", "tau_us", "mark_us"), pl.Int64)
-    paths = sorted(folder.glob("values-*.csv"))
+    paths = sorted([*folder.glob("values-*.csv"), *folder.glob("delays.csv")])
+    usual = pl.DataFrame(schema={"host_delay_ns": pl.Int64})
     tables = [pl.read_csv(path, infer_schema_length=None, schema_overrides=empty) for path in paths]
-    return pl.concat(tables, how="vertical_relaxed").unique(maintain_order=True)
+    every = pl.concat([usual, *tables], how="diagonal_relaxed")
+    return every.with_columns(pl.col("host_delay_ns").fill_null(Hosts.delay_ns)).unique(maintain_order=True)
