@@ -12,6 +12,8 @@ from daybreak.cli.main import app
 FOLDERS = sorted(
     path for path in ROOT.iterdir() if path.is_dir() and path.name[0] != "." and path.name not in ("target", "results")
 )
+GOLDENS = ROOT / "tests" / "goldens"
+"""Pages of made-up results, whose figures are not kept."""
 MADE = ("docs/_build", "docs/_made")  # by `make docs`, which also makes a page of the gallery of each ready scenario
 
 
@@ -30,7 +32,7 @@ def is_there(path: Path) -> bool:
 PAGES = sorted(
     page
     for page in [*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in folder.rglob("*.md"))]
-    if not is_made(page)
+    if not is_made(page) and GOLDENS not in page.parents
 )
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 

@@ -16,7 +16,8 @@ All tests of these packages run once with coverage, in a copy of the working tre
 a mutant is judged by the tests that run its lines, those of its own package first, and by all in the files of its
 package that have such a test. What a mutant changes while it is imported is judged by all that run something of the
 file, and by its package's. A mutant whose tests take ten times as long as without it is killed. Tests that press Ctrl-C
-are left out, as is the real kernel: the copy has none.
+are left out, and those in a browser, which needs more memory than a mutant gets. The real kernel is, too: the copy has
+none.
 
 What is known is kept in target/mutants-python: an interrupted run goes on where it was, a test file that has changed is
 measured anew, and a mutant of a file that has changed since is judged by all tests that ran something of it.
@@ -171,6 +172,8 @@ class Tree:
             "which_tests",
             "-k",
             "not ctrl_c",
+            "-m",
+            "not browser",
         ]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         process = subprocess.Popen(

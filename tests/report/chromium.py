@@ -7,9 +7,17 @@ import subprocess
 import tempfile
 from contextlib import contextmanager, suppress
 
+import pytest
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PROGRAM = next((found for name in NAMES if (found := shutil.which(name))), None)
 _FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe")
+
+
+def needs_chromium(test):
+    """A test that looks at a page in a browser: it is skipped without one, and may be left out by its mark."""
+    reason = "no Chromium is installed: pages are not looked at in a browser"
+    return pytest.mark.browser(pytest.mark.skipif(PROGRAM is None, reason=reason)(test))
 
 
 class Page:

@@ -90,11 +90,6 @@ def test_too_many_flows_are_left_out(run, monkeypatch):
     assert detail.block({}) == ""
 
 
-needs_chromium = pytest.mark.skipif(
-    chromium.PROGRAM is None, reason="no Chromium is installed: pages are not looked at in a browser"
-)
-
-
 def drag(shown, start, end):
     """Zooms into a part of what is in view, from 0 to 1, and waits until that is drawn."""
     shown.run("document.querySelector('.figure').scrollIntoView()")
@@ -108,7 +103,7 @@ def drag(shown, start, end):
     shown.run("new Promise((done) => setTimeout(done, 500))")
 
 
-@needs_chromium
+@chromium.needs_chromium
 def test_zooming_in_shows_them(run, place):
     with chromium.opened(place, width=1280) as shown:
         bars = "document.querySelectorAll('.figure rect.flow')"

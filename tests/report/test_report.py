@@ -260,17 +260,12 @@ def test_what_cannot_be_explained_is_said(tmp_path):
     assert "nothing to explain" in page.report(gather([tmp_path / "run"]))
 
 
-needs_chromium = pytest.mark.skipif(
-    chromium.PROGRAM is None, reason="no Chromium is installed: pages are not looked at in a browser"
-)
-
-
 @pytest.fixture(scope="module")
 def file(content, tmp_path_factory):
     return writing.write(content, tmp_path_factory.mktemp("page") / "report.html")
 
 
-@needs_chromium
+@chromium.needs_chromium
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_real_browser_shows_the_page(file, width):
     with chromium.opened(file, width=width) as shown:
@@ -288,7 +283,7 @@ def test_a_real_browser_shows_the_page(file, width):
         assert not shown.complaints
 
 
-@needs_chromium
+@chromium.needs_chromium
 def test_figures_answer_the_mouse(file):
     with chromium.opened(file, width=1280) as shown:
         shown.run("document.querySelector('.figure').scrollIntoView()")
@@ -317,7 +312,7 @@ def test_figures_answer_the_mouse(file):
         assert not shown.complaints
 
 
-@needs_chromium
+@chromium.needs_chromium
 def test_scenarios_side_by_side_show_one_time_with_one_scale(tmp_path):
     base = package.Scenario.parse(SCENARIO)
     for name, size in (("short", "200 kB"), ("long", "2 MB")):
