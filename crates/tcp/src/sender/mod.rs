@@ -61,7 +61,7 @@ use measure::rtt::Rtt;
 use path::Path;
 use paths::Paths;
 use peer::PeerWindow;
-use settings::{Settings, jiffies};
+use settings::{Settings, jiffies, rto_min_us};
 use sizes::{Built, Sizes};
 use timer::{Timer, TimerKind};
 use transmit::Transmit;
@@ -115,7 +115,7 @@ impl Sender {
     pub fn new(config: &Config, rule: Rule) -> Self {
         let clock = Clock::new(config.jiffy, config.timestamp_tick, config.timestamp_offset);
         let settings = Settings::new(config, &clock);
-        let rto_min_us = config.rto_min.as_us().min(u64::from(u32::MAX)) as u32;
+        let rto_min_us = rto_min_us(config, &clock);
         let rtt = Rtt::new(&clock, settings.rto_initial, jiffies(&clock, config.rto_max), rto_min_us);
         let ecn = EcnState::new(rule.capabilities.needs_ecn);
         let path = Path::new(config, rule, rtt);

@@ -45,7 +45,30 @@ impl Settings {
     }
 }
 
+/// The shortest variance term of the RTO. Linux has it in milliseconds (`ip route ... rto_min`), and counts it in ticks,
+/// rounded up; a shorter one, which Linux does not have, stays as it is.
+pub(super) fn rto_min_us(config: &Config, clock: &Clock) -> u32 {
+    let us = config.rto_min.as_us();
+    let us = if us < 1_000 { us } else { clock.us_in(clock.jiffies_in(us)) };
+    us.min(u64::from(u32::MAX)) as u32
+}
+
 /// The ticks of `span`, rounded up.
 pub(super) fn jiffies(clock: &Clock, span: Duration) -> u64 {
     clock.jiffies_in(span.as_us())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_rto_is_whole_ticks_where_linux_has_it() {
+        let clock = Clock::new(Duration::from_ms(4), Duration::from_ms(1), 0);
+        let least = |rto_min| rto_min_us(&Config { rto_min, ..Config::default() }, &clock);
+        for (ms, us) in [(1, 4_000), (21, 24_000), (94, 96_000), (200, 200_000)] {
+            assert_eq!(least(Duration::from_ms(ms)), us);
+        }
+        assert_eq!(least(Duration::from_us(40)), 40);
+    }
 }

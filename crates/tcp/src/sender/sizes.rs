@@ -94,6 +94,7 @@ impl Sender {
         self.sizes.mss = self.sizes.full_mss.min(most.max(MSS_LEAST));
         if self.sizes.mss > before {
             self.keep_built(before);
+            self.update_capacity();
         }
     }
 }

@@ -312,7 +312,8 @@ impl Sender {
         }
     }
 
-    fn update_capacity(&mut self) {
+    /// Segments have another size, or the buffer has.
+    pub(in crate::sender) fn update_capacity(&mut self) {
         let payload = u64::from(self.sizes.segments_a_burst() * self.sizes.mss);
         self.buffer.refill_at = (2 * self.buffer.size / 3 * payload).div_ceil(payload + self.sizes.overhead);
     }
@@ -366,6 +367,21 @@ mod tests {
     use super::{Instant, SendBuffer, Sender};
     use crate::config::Config;
     use crate::congestion;
+    use crate::sender::sizes::FullSegment;
+
+    #[test]
+    fn the_room_for_more_is_counted_in_segments_of_the_present_size() {
+        let config = Config::default();
+        let mut sender = Sender::new(&config, congestion::find("reno").expect("it is registered").rule(1));
+        sender.negotiate(FullSegment { payload: 1_448, options: 12, mss_of_peer: 1_460 }, true, false);
+        sender.on_window(1_448);
+        sender.size_buffer();
+        // Two thirds of the buffer, of which a segment takes 768 bytes besides its payload.
+        assert_eq!((sender.sizes.mss, sender.buffer.size), (724, 46_080));
+        assert_eq!(sender.buffer.refill_at, 14_908);
+        sender.on_window(1_792);
+        assert_eq!((sender.sizes.mss, sender.buffer.refill_at), (896, 16_542));
+    }
 
     #[test]
     fn a_push_point_inside_a_segment_is_not_lost() {
