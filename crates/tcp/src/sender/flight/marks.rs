@@ -50,7 +50,11 @@ impl Flight {
         tally.retrans_out -= u32::from(sent.has(Sent::RETRANS));
         tally.sacked_out -= u32::from(sent.has(Sent::SACKED));
         tally.lost_out -= u32::from(sent.has(Sent::LOST));
-        self.merged -= u64::from(sent.has(Sent::MERGED));
+        if sent.has(Sent::MERGED) {
+            // Another path's turn of the same ACK may look at the record before it is removed.
+            self.get_mut(at).flags &= !Sent::MERGED;
+            self.merged -= 1;
+        }
         sent
     }
 
