@@ -20,9 +20,6 @@ use crate::wiring::{self, Rule};
 /// jiffy whose number is a multiple of 4,096.
 const GUEST_UPTIME_MS: u32 = 5_088;
 
-/// The guest looks at its clock when a frame arrives, which takes it this time, before TCP looks.
-const CLOCK_READ: Duration = Duration::from_ns(1);
-
 /// An application that had to wait for room in its socket writes so much later than the segment arrives that makes room: its
 /// process looks at the clock, which takes the guest this time.
 const WOKEN: Duration = Duration::from_ns(1);
@@ -253,7 +250,7 @@ impl LastLink {
     /// When a segment that starts on it has arrived: the guest's clock counts whole nanoseconds, rounded up.
     pub fn arrival(&self, start: Instant, segment: &Segment) -> Instant {
         let time = self.byte_time.of(IP_HEADER + segment.header_len() + segment.len + self.framing) + self.delay;
-        Instant::from_ps((start + time).as_ps().next_multiple_of(PS_PER_NS)) + CLOCK_READ
+        Instant::from_ps((start + time).as_ps().next_multiple_of(PS_PER_NS))
     }
 }
 
