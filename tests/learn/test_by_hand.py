@@ -60,7 +60,7 @@ def test_what_a_fit_keeps_of_its_data():
 
 
 class Fixed:
-    """Trees that say the same of every row, or of each what one of its inputs is."""
+    """Trees that predict one value for every row, or for each row one of its inputs."""
 
     def __init__(self, value=None, column=None):
         self.value, self.column = value, column

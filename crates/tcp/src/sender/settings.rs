@@ -45,8 +45,8 @@ impl Settings {
     }
 }
 
-/// The shortest variance term of the RTO. Linux has it in milliseconds (`ip route ... rto_min`), and counts it in ticks,
-/// rounded up; a shorter one, which Linux does not have, stays as it is.
+/// The shortest variance term of the RTO. Linux 6.1.192 has it in milliseconds (`ip route ... rto_min`) and counts it in
+/// ticks, rounded up. One below a millisecond, which it does not have, stays as it is.
 pub(super) fn rto_min_us(config: &Config, clock: &Clock) -> u32 {
     let us = config.rto_min.as_us();
     let us = if us < 1_000 { us } else { clock.us_in(clock.jiffies_in(us)) };

@@ -146,6 +146,17 @@ fn what_was_left_behind_is_lost_after_twice_the_longest_rtt() {
 }
 
 #[test]
+fn an_ack_does_not_end_the_wait_for_what_was_left_behind() {
+    let mut sender = on_both();
+    let end = 20 + ack(&mut sender, 1_240, 0, 10, None).len() as u64;
+    ack(&mut sender, 2_240, 0, 10, 20..end - 1);
+    assert_eq!(sender.timer.kind, TimerKind::Reorder);
+    // It sets the timer of its own path anew, unless losses are waited for.
+    ack(&mut sender, 2_300, 0, 11, 20..end - 1);
+    assert_eq!(sender.timer.kind, TimerKind::Reorder);
+}
+
+#[test]
 fn an_rtt_is_measured_only_where_the_path_was_there_all_the_time() {
     let mut sender = on_both();
     // The ACK that came with the news acknowledged a segment of the other path.

@@ -18,16 +18,18 @@ pub(crate) struct LossProbe {
 }
 
 impl Sender {
+    /// There may be probes: they are on, and the peer reports what it has got.
+    #[inline]
+    pub(super) fn probes_loss(&self) -> bool {
+        self.transmit.may_probe && self.sack_permitted
+    }
+
     /// Section 7.2: sets the probe timer when a probe may be sent. `advancing` when the RTO would
     /// start anew now.
     #[inline(always)]
     pub(crate) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
         let (path, out) = (&self.path, self.flight.len());
-        if !self.transmit.may_probe
-            || out == 0
-            || !self.sack_permitted
-            || !matches!(path.state, CaState::Open | CaState::Cwr)
-        {
+        if !self.probes_loss() || out == 0 || !matches!(path.state, CaState::Open | CaState::Cwr) {
             return false;
         }
         let mut jiffies = if path.rtt.srtt_x8() == 0 {

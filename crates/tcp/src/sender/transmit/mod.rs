@@ -303,10 +303,11 @@ impl Sender {
     }
 
     /// An ACK sets the timer anew. A probe's waits until what the ACK released has been sent, which would set it again; the
-    /// retransmission timer does not, since it counts what pacing holds back before that.
+    /// retransmission timer does not, since it counts what pacing holds back before that. With several paths all of them
+    /// have to be looked at before.
     #[inline(always)]
     pub(super) fn arm_for_ack(&mut self) {
-        if self.transmit.may_probe && self.sack_permitted {
+        if self.probes_loss() || self.has_paths() {
             self.transmit.arm_later(true);
         } else {
             self.rearm_rto();
