@@ -439,6 +439,16 @@ mod tests {
     }
 
     #[test]
+    fn a_window_may_be_its_bound_rounded_up() {
+        let mut window = established(&Config::default());
+        assert_eq!((window.rcv_ssthresh, window.scale), (64_088, 7));
+        window.window_clamp = 100_000;
+        assert!(window.may_become(64_088u64.next_multiple_of(128)) && !window.may_become(64_088 + 128));
+        window.window_clamp = 60_000;
+        assert!(window.may_become(60_000) && !window.may_become(60_001));
+    }
+
+    #[test]
     fn the_right_edge_never_moves_back() {
         let mut window = established(&Config::default());
         offer(&mut window, 1, 0, 1448);

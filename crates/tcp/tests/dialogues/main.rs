@@ -146,6 +146,7 @@ dialogues! {
     listener_answers,
     mss_least,
     newreno_without_sack,
+    no_probe_without_sack,
     no_rack_loss_by_count,
     no_rack_partial_ack,
     no_echo_samples,
