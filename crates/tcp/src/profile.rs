@@ -78,6 +78,8 @@ pub struct Profile {
     /// What comes in order makes an overflowing receive buffer grow as well, or is acknowledged at once where that may not
     /// grow. A FIN alone is taken though the window is closed.
     pub answers_when_full: bool,
+    /// Of an overflowing receive buffer only what lies beyond the segment that arrives is dropped.
+    pub prunes_beyond: bool,
     /// The first four waits of a SYN are as long as one (`tcp_syn_linear_timeouts`).
     pub linear_syn_timeouts: bool,
     /// A FIN waits for room in the congestion window.
@@ -219,6 +221,12 @@ pub const BEHAVIOURS: &[Behaviour] = &[
         stacks: &[LINUX_6_12],
         dialogues: &["fin_when_full"],
         switch: |profile| &mut profile.answers_when_full,
+    },
+    Behaviour {
+        name: "prunes_beyond",
+        stacks: &[LINUX_6_12],
+        dialogues: &["overflow_beyond"],
+        switch: |profile| &mut profile.prunes_beyond,
     },
     Behaviour {
         name: "linear_syn_timeouts",

@@ -78,6 +78,7 @@ impl Parser {
             "rmem_max" => config.rmem.max = words.within("rmem_max", 1, u32::MAX.into())?,
             "wmem_default" => config.wmem.default = words.within("wmem_default", 1, u32::MAX.into())?,
             "wmem_max" => config.wmem.max = words.within("wmem_max", 1, u32::MAX.into())?,
+            "adv_win_scale" => config.adv_win_scale = words.within("adv_win_scale", 0, 31)? as i8,
             "receive_autotuning" => config.receive_autotuning = words.switch()?,
             "window_scaling" => config.window_scaling = words.switch()?,
             "timestamps" => config.timestamps = words.switch()?,

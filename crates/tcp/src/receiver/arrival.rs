@@ -3,7 +3,7 @@
 use daybreak_units::{Duration, Instant};
 
 use super::ack_policy::{Arrival, MAX_QUICKACKS};
-use super::buffers::Buffers;
+use super::buffers::{Buffers, Piece};
 use super::reassembly::{Inserted, OutOfOrder};
 use super::sack_list::{Dsack, SackList};
 use super::{Received, Receiver, SACK_BLOCKS, SenderTiming};
@@ -86,15 +86,25 @@ impl Receiver {
         let room = self.window.room(self.rcv_nxt);
         let (mut taken, mut first_end) = (self.memory(), end);
         let answers = self.profile.answers_when_full;
+        let mut is_full = false;
         let closes = answers && segment.len == 0 && segment.flags.contains(Flags::FIN);
         if segment.seq <= before && end > before && (room > 0 || (closes && segment.seq == before)) {
-            if answers && self.window.make_room(taken) {
-                self.policy.leave_quick_mode();
-                if self.window.overflows(taken) {
+            if segment.seq < before {
+                self.report_duplicate(segment.seq, before);
+            }
+            let has_unread = self.has_unread();
+            if (answers || has_unread) && !self.fits_pages(segment) && !self.find_room(segment.seq) {
+                if answers {
                     self.policy.demand();
+                    is_full = true;
+                }
+                if has_unread && (segment.len > 0 || !answers) {
+                    self.decide(now, 0, before, self.memory(), timing);
+                    self.close_if(is_full);
+                    return Received::default();
                 }
             }
-            taken += self.window.cost_of(segment.len);
+            taken = self.memory() + self.window.cost_of(segment.len);
             (taken, first_end) = self.take_in_order(now, segment, end, timing, taken);
         } else if end <= before {
             self.counters.duplicates += 1;
@@ -116,7 +126,15 @@ impl Receiver {
         let fin = before <= self.fin_seq && self.fin_seq < self.rcv_nxt;
         let delivered = if self.unread.is_none() { self.rcv_nxt - before - u64::from(fin) } else { 0 };
         self.decide(now, delivered, first_end, taken, timing);
+        self.close_if(is_full);
         Received { delivered, fin }
+    }
+
+    /// There is no room: the ACK that has been decided on closes the window.
+    fn close_if(&mut self, is_full: bool) {
+        if is_full {
+            self.window.close(self.rcv_nxt);
+        }
     }
 
     /// The segment continues the stream, perhaps after a part that was there already. `taken` is the
@@ -132,17 +150,15 @@ impl Receiver {
         mut taken: u64,
     ) -> (u64, u64) {
         let mut first_end = end;
-        if segment.seq < self.rcv_nxt {
-            self.report_duplicate(segment.seq, self.rcv_nxt);
-        }
         self.rcv_nxt = end;
         if self.fin_seq < end {
             // Data has come that goes beyond the FIN ahead of the hole: Linux 6.1 takes it for a duplicate.
             self.fin_seq = u64::MAX;
         }
         if segment.len > 0 {
-            if self.unread.is_some() {
-                self.keep(end - u64::from(segment.flags.contains(Flags::FIN)), segment.len);
+            if let Some(unread) = &mut self.unread {
+                let end = end - u64::from(segment.flags.contains(Flags::FIN));
+                unread.push(Piece { start: segment.seq, end, buffer: self.window.buffers().of(segment.len) });
                 taken = self.memory();
             }
             self.count_payload(now, segment, || timing.rto, taken.saturating_sub(self.window.cost_of(segment.len)));
@@ -156,17 +172,19 @@ impl Receiver {
         }
         if !self.queue.is_empty() {
             let mut dsack = self.dsack;
-            let last = self.window.buffers().of(segment.len);
-            let queued = self.queue.memory();
-            let advanced = self.queue.advance(end, last, &mut dsack);
+            let advanced = match &mut self.unread {
+                Some(unread) => {
+                    let fin_seq = self.fin_seq;
+                    self.queue
+                        .advance(end, &mut dsack, |piece| unread.push(Piece { end: piece.end.min(fin_seq), ..piece }))
+                }
+                None => {
+                    // The application reads all of it next.
+                    let last = Piece { start: segment.seq, end, buffer: self.window.buffers().of(segment.len) };
+                    self.queue.follow(last, &mut dsack)
+                }
+            };
             self.rcv_nxt = advanced.rcv_nxt;
-            if let Some(unread) = &mut self.unread
-                && advanced.rcv_nxt > end
-            {
-                let fin = u64::from(self.fin_seq < advanced.rcv_nxt);
-                let memory = queued - self.queue.memory();
-                unread.push_filled(advanced.rcv_nxt - fin, memory.saturating_sub(advanced.saved));
-            }
             first_end = advanced.first_end;
             taken -= advanced.saved;
             self.note_dsack(dsack);
@@ -214,10 +232,9 @@ impl Receiver {
 
     /// The segment lies beyond a hole.
     fn take_out_of_order(&mut self, segment: &Segment, end: u64) {
-        let taken = self.memory();
-        self.check_ce(segment, taken);
-        if self.window.make_room(taken) {
-            self.policy.leave_quick_mode();
+        self.check_ce(segment, self.memory());
+        if !self.find_room(segment.seq) {
+            return;
         }
         if self.profile.sizes_above_holes && self.policy.measure_mss(Arrival::of(segment)) {
             self.window.measure_share(segment.len);

@@ -29,6 +29,8 @@ pub(super) const OVERHEAD: u64 = (SK_BUFF + SHARED_INFO) as u64;
 const SMALL_HEAD: u32 = 256;
 /// Pages that one `sk_buff` refers to at most.
 const MAX_PAGES: u32 = 17;
+/// What fits a buffer of one page.
+pub(super) const PAGE_ROOM: u64 = 4096 - SHARED_INFO as u64;
 
 /// The buffers of a NIC.
 #[derive(Clone, Copy, Debug)]
@@ -59,9 +61,26 @@ pub(super) struct Buffer {
     is_linear: bool,
 }
 
-impl Buffer {
-    /// Takes in `next`, whose payload follows without a gap. What it costs now, or `None` if it stays alone.
+/// A buffer and where its bytes lie in the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub start: u64,
+    pub end: u64,
+    pub buffer: Buffer,
+}
+
+impl Piece {
+    /// Takes in `next` if it continues this one. What it costs now, or `None` if it stays alone.
     pub(super) fn join(&mut self, next: &Self) -> Option<u64> {
+        let cost = if next.start == self.end { self.buffer.join(&next.buffer)? } else { return None };
+        self.end = next.end;
+        Some(cost)
+    }
+}
+
+impl Buffer {
+    /// Takes in `next`, whose payload follows without a gap.
+    fn join(&mut self, next: &Self) -> Option<u64> {
         let pages = self.pages + next.pages;
         let cost = if next.len <= self.room {
             self.room -= next.len;
@@ -112,6 +131,13 @@ impl Buffers {
             return Buffer { len, memory, room: 0, pages: len.div_ceil(self.page), head, is_linear: false };
         }
         let room = (memory - OVERHEAD) as u32 - self.frame(len);
+        Buffer { len, memory, room, pages: 0, head: 0, is_linear: true }
+    }
+
+    /// What `len` bytes are copied into that were to be `room`.
+    pub(super) fn copy(self, room: u32, len: u32) -> Buffer {
+        let memory = self.linear_size(room);
+        let room = (memory - OVERHEAD) as u32 - len;
         Buffer { len, memory, room, pages: 0, head: 0, is_linear: true }
     }
 

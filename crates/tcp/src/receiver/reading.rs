@@ -1,61 +1,65 @@
 //! An application that does not read at once: what has arrived in order stays in the receive buffer, narrows the window,
 //! and opens it again when it is read.
 //!
-//! As in Linux 6.1 the payload of a segment is freed with the last of its bytes. What the filling of a hole brings is
-//! freed as one. Not modelled: a buffer that overflows because segments are small and not read.
+//! As in Linux 6.1 the payload of a buffer is freed with the last of its bytes.
 
 use std::collections::VecDeque;
 
 use daybreak_units::Instant;
 
 use super::Receiver;
-use super::buffers::Buffer;
+use super::buffers::Piece;
+use super::collapse::Copies;
+use super::window::ReceiveWindow;
 
 /// What the application has not read.
 #[derive(Clone, Debug)]
 pub(super) struct Unread {
-    /// End and memory of what is freed together, in order.
-    pieces: VecDeque<(u64, u64)>,
+    /// In order; a FIN is not counted.
+    pieces: VecDeque<Piece>,
     /// What they cost of the receive buffer.
     memory: u64,
-    /// The buffer of the last piece, to which the next may be joined.
-    last: Option<Buffer>,
     /// First byte that was not read.
     next: u64,
 }
 
 impl Unread {
     fn new(next: u64) -> Self {
-        Self { pieces: VecDeque::new(), memory: 0, last: None, next }
+        Self { pieces: VecDeque::new(), memory: 0, next }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
     }
 
     pub(super) fn memory(&self) -> u64 {
         self.memory
     }
 
-    /// The next bytes, up to `end`, have arrived in this buffer.
-    pub(super) fn push(&mut self, end: u64, buffer: Buffer) {
-        if let (Some(last), Some((piece_end, memory))) = (&mut self.last, self.pieces.back_mut())
-            && let Some(cost) = last.join(&buffer)
-        {
-            *piece_end = end;
-            *memory += cost;
+    /// The next bytes. If they are joined to the ones before, returns by how much these cost more.
+    pub(super) fn push(&mut self, piece: Piece) -> Option<u64> {
+        if let Some(cost) = self.pieces.back_mut().and_then(|last| last.join(&piece)) {
             self.memory += cost;
-            return;
+            return Some(cost);
         }
-        self.last = Some(buffer);
-        self.push_memory(end, buffer.memory);
+        self.memory += piece.buffer.memory;
+        self.pieces.push_back(piece);
+        None
     }
 
-    /// What lay beyond a hole follows, up to `end`.
-    pub(super) fn push_filled(&mut self, end: u64, memory: u64) {
-        self.last = None;
-        self.push_memory(end, memory);
-    }
-
-    fn push_memory(&mut self, end: u64, memory: u64) {
-        self.pieces.push_back((end, memory));
-        self.memory += memory;
+    /// Copies what is there into buffers of a page.
+    pub(super) fn collapse(&mut self, window: &ReceiveWindow, rcv_nxt: u64, fin_seq: u64) {
+        let pieces = self.pieces.make_contiguous();
+        let wastes = |piece: &Piece| window.wastes(&piece.buffer);
+        let copies = Copies::of(pieces, (self.next, rcv_nxt), window.buffers(), wastes, |piece| piece.end == fin_seq);
+        let Some(&last) = copies.gone.last() else { return };
+        let mut rest = self.pieces.split_off(last + 1);
+        for gone in copies.gone.into_iter().rev() {
+            self.pieces.remove(gone);
+        }
+        self.pieces.extend(copies.made);
+        self.pieces.append(&mut rest);
+        self.memory = self.pieces.iter().map(|piece| piece.buffer.memory).sum();
     }
 }
 
@@ -83,16 +87,14 @@ impl Receiver {
         let start = unread.next;
         let until = start.saturating_add(bytes).min(end);
         while unread.next < until {
-            let Some(&(piece_end, memory)) = unread.pieces.front() else { break };
-            unread.next = piece_end.min(until);
+            let Some(piece) = unread.pieces.front() else { break };
+            let (end, memory) = (piece.end, piece.buffer.memory);
+            unread.next = end.min(until);
             self.window.adjust_space(now, unread.next, self.rcv_nxt);
-            if unread.next == piece_end {
+            if unread.next == end {
                 unread.pieces.pop_front();
                 unread.memory -= memory;
             }
-        }
-        if unread.pieces.is_empty() {
-            unread.last = None;
         }
         let read = unread.next - start;
         if read > 0 {
@@ -101,6 +103,11 @@ impl Receiver {
             self.ack_pending |= is_due || self.window_doubles(read);
         }
         read
+    }
+
+    /// Something has arrived in order and is not read.
+    pub(super) fn has_unread(&self) -> bool {
+        self.unread.as_ref().is_some_and(|unread| !unread.is_empty())
     }
 
     /// What the receive buffer holds, overhead included.
@@ -112,15 +119,6 @@ impl Receiver {
         }
         self.queue.memory() + self.unread.as_ref().map_or(0, |unread| unread.memory())
     }
-
-    /// A segment that came in order, up to `end`, stays in the buffer.
-    #[cold]
-    pub(super) fn keep(&mut self, end: u64, len: u32) {
-        let buffer = self.window.buffers().of(len);
-        if let Some(unread) = &mut self.unread {
-            unread.push(end, buffer);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -129,15 +127,24 @@ mod tests {
     use crate::config::Config;
     use crate::receiver::buffers::Buffers;
 
-    #[test]
-    fn small_segments_share_what_room_there_is() {
+    fn unread(segments: &[u32]) -> Unread {
         let buffers = Buffers::new(&Config::default());
         let mut unread = Unread::new(1);
+        let mut start = 1;
+        for &len in segments {
+            let end = start + u64::from(len);
+            unread.push(Piece { start, end, buffer: buffers.of(len) });
+            start = end;
+        }
+        unread
+    }
+
+    #[test]
+    fn small_segments_share_what_room_there_is() {
         // 16 + 66 + 700 bytes with what is at the end take 2,304; 946 are left behind the payload.
-        unread.push(701, buffers.of(700));
-        unread.push(1_401, buffers.of(700));
-        assert_eq!((unread.pieces.len(), unread.memory()), (1, 2_304));
-        unread.push(2_101, buffers.of(700));
-        assert_eq!((unread.pieces.len(), unread.memory()), (2, 4_608));
+        for (segments, pieces) in [(2, 1), (3, 2)] {
+            let unread = unread(&vec![700; segments]);
+            assert_eq!((unread.pieces.len(), unread.memory()), (pieces, 2_304 * pieces as u64));
+        }
     }
 }

@@ -3,17 +3,11 @@
 //! Contents are not stored, only where they lie. As in Linux 6.1 a segment that continues a buffer may be joined to it,
 //! also where a later buffer has the same bytes already: these then are there twice, and no DSACK reports them.
 
-use super::buffers::{Buffer, Buffers};
+use super::buffers::{Buffers, Piece};
 use super::sack_list::Dsack;
 use super::tree::{NONE, NodeId, Side, Tree};
 
-/// A buffer and where its bytes lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Held {
-    start: u64,
-    end: u64,
-    buffer: Buffer,
-}
+mod overflow;
 
 /// What became of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +34,7 @@ pub(super) struct Advanced {
 /// Everything received beyond the next expected byte.
 #[derive(Clone, Debug)]
 pub(super) struct OutOfOrder {
-    held: Tree<Held>,
+    held: Tree<Piece>,
     /// The last one.
     last: NodeId,
     memory: u64,
@@ -73,7 +67,7 @@ impl OutOfOrder {
         buffers: Buffers,
         dsack: &mut Dsack,
     ) -> Inserted {
-        let new = Held { start, end, buffer: buffers.of(len) };
+        let new = Piece { start, end, buffer: buffers.of(len) };
         let (mut parent, mut side) = (NONE, Side::Right);
         let mut next = self.held.root();
         if next != NONE {
@@ -114,15 +108,10 @@ impl OutOfOrder {
     }
 
     /// Joins a segment to a buffer that it continues, if that takes it in.
-    fn join(&mut self, at: NodeId, new: &Held) -> bool {
-        let held = self.held.value_mut(at);
-        if new.start != held.end {
-            return false;
-        }
-        let Some(cost) = held.buffer.join(&new.buffer) else { return false };
-        held.end = new.end;
-        self.memory += cost;
-        true
+    fn join(&mut self, at: NodeId, new: &Piece) -> bool {
+        let cost = self.held.value_mut(at).join(new);
+        self.memory += cost.unwrap_or(0);
+        cost.is_some()
     }
 
     /// Takes out what a new buffer covers behind its start.
@@ -146,15 +135,31 @@ impl OutOfOrder {
         }
     }
 
-    fn remove(&mut self, at: NodeId) -> Held {
+    fn remove(&mut self, at: NodeId) -> Piece {
         let held = self.held.remove(at);
         self.memory -= held.buffer.memory;
         held
     }
 
-    /// The stream is complete up to `rcv_nxt`, the end of `last`: takes out every buffer that this reaches and notes the
-    /// overlap in `dsack`. What follows `last` may be joined to it.
-    pub(super) fn advance(&mut self, mut rcv_nxt: u64, mut last: Buffer, dsack: &mut Dsack) -> Advanced {
+    /// [`OutOfOrder::advance`] to the end of `last`, to which what follows may be joined.
+    pub(super) fn follow(&mut self, mut last: Piece, dsack: &mut Dsack) -> Advanced {
+        self.advance(last.end, dsack, |piece| {
+            let cost = last.join(&piece);
+            if cost.is_none() {
+                last = piece;
+            }
+            cost
+        })
+    }
+
+    /// The stream is complete up to `rcv_nxt`: takes out every buffer that this reaches and notes the overlap in `dsack`.
+    /// `take` gets each that has something new; it returns by how much the one before costs more if it is joined to that.
+    pub(super) fn advance(
+        &mut self,
+        mut rcv_nxt: u64,
+        dsack: &mut Dsack,
+        mut take: impl FnMut(Piece) -> Option<u64>,
+    ) -> Advanced {
         let filled = rcv_nxt;
         let (mut first_end, mut is_first) = (rcv_nxt, true);
         let mut saved = 0;
@@ -163,23 +168,21 @@ impl OutOfOrder {
             if first == NONE || self.held.value(first).start > rcv_nxt {
                 break;
             }
-            let Held { start, end, buffer } = self.remove(first);
-            if start < filled {
-                dsack.extend(start, end.min(filled));
+            let piece = self.remove(first);
+            if piece.start < filled {
+                dsack.extend(piece.start, piece.end.min(filled));
             }
-            if end <= rcv_nxt {
-                saved += buffer.memory;
+            if piece.end <= rcv_nxt {
+                saved += piece.buffer.memory;
                 continue;
             }
-            let joined = if start == rcv_nxt { last.join(&buffer) } else { None };
-            if let Some(cost) = joined {
-                saved += buffer.memory - cost;
-            } else {
-                (last, is_first) = (buffer, false);
+            match take(piece) {
+                Some(cost) => saved += piece.buffer.memory - cost,
+                None => is_first = false,
             }
-            rcv_nxt = end;
+            rcv_nxt = piece.end;
             if is_first {
-                first_end = end;
+                first_end = rcv_nxt;
             }
         }
         Advanced { rcv_nxt, first_end, saved }
@@ -237,7 +240,8 @@ mod tests {
             assert_eq!(queue.memory(), 3 * 13_056 + is_twice * 12_288);
             // Filled up to the buffer in the middle. What lies below or is there twice is freed; of each buffer that is joined
             // to the filling one its first part is.
-            let advanced = queue.advance(21_052, buffers().of(1_448), &mut Dsack::default());
+            let advanced =
+                queue.follow(Piece { start: 0, end: 21_052, buffer: buffers().of(1_448) }, &mut Dsack::default());
             let (freed, left) = if is_twice == 1 { (2 * 13_056 + 768, 0) } else { (2 * 768, 13_056) };
             assert_eq!((advanced.rcv_nxt, advanced.saved, queue.memory()), (38_948, freed, left));
         }
@@ -290,12 +294,12 @@ mod tests {
     #[test]
     fn filling_the_hole_takes_the_reachable_ranges_out() {
         let mut queue = queue(&[(10, 20), (30, 40)]);
-        let last = buffers().of(1_448);
+        let last = |end| Piece { start: 0, end, buffer: buffers().of(1_448) };
         let mut dsack = Dsack::default();
         // Ten bytes fit behind 1448, and so cost nothing any more.
-        assert_eq!(queue.advance(10, last, &mut dsack), Advanced { rcv_nxt: 20, first_end: 20, saved: 768 });
+        assert_eq!(queue.follow(last(10), &mut dsack), Advanced { rcv_nxt: 20, first_end: 20, saved: 768 });
         assert_eq!(dsack.block(), None);
-        assert_eq!(queue.advance(33, last, &mut dsack), Advanced { rcv_nxt: 40, first_end: 33, saved: 0 });
+        assert_eq!(queue.follow(last(33), &mut dsack), Advanced { rcv_nxt: 40, first_end: 33, saved: 0 });
         assert_eq!(dsack.block(), Some(SackBlock { start: 30, end: 33 }));
         assert!(queue.is_empty());
         assert_eq!(queue.memory(), 0);
@@ -311,10 +315,11 @@ mod tests {
         // these none of the 6.
         assert_eq!(queue.memory(), 2 * 768 + 7 * 12_288);
         let rcv_nxt = 8 * 8_948;
-        let alone = queue.clone().advance(8_948, buffers().of(8_948), &mut Dsack::default());
+        let last = |len| Piece { start: 0, end: 8_948, buffer: buffers().of(len) };
+        let alone = queue.clone().follow(last(8_948), &mut Dsack::default());
         assert_eq!(alone, Advanced { rcv_nxt, first_end: 8_948, saved: 0 });
         // One of 2 pages does: 17.
-        let joined = queue.advance(8_948, buffers().of(8_192), &mut Dsack::default());
+        let joined = queue.follow(last(8_192), &mut Dsack::default());
         assert_eq!(joined, Advanced { rcv_nxt, first_end: 6 * 8_948, saved: 768 });
         assert_eq!(queue.memory(), 0);
     }

@@ -70,14 +70,28 @@ impl<T: Copy> Tree<T> {
         if self.root == NONE { NONE } else { self.outermost(self.root, Left) }
     }
 
+    /// The highest node.
+    pub(super) fn last(&self) -> NodeId {
+        if self.root == NONE { NONE } else { self.outermost(self.root, Right) }
+    }
+
     /// The next higher node.
-    pub(super) fn next(&self, mut at: NodeId) -> NodeId {
-        if self.child(at, Right) != NONE {
-            return self.outermost(self.child(at, Right), Left);
+    pub(super) fn next(&self, at: NodeId) -> NodeId {
+        self.neighbour(at, Right)
+    }
+
+    /// The next lower node.
+    pub(super) fn previous(&self, at: NodeId) -> NodeId {
+        self.neighbour(at, Left)
+    }
+
+    fn neighbour(&self, mut at: NodeId, side: Side) -> NodeId {
+        if self.child(at, side) != NONE {
+            return self.outermost(self.child(at, side), side.other());
         }
         loop {
             let parent = self.parent(at);
-            if parent == NONE || self.child(parent, Left) == at {
+            if parent == NONE || self.child(parent, side.other()) == at {
                 return parent;
             }
             at = parent;

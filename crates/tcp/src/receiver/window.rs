@@ -1,19 +1,17 @@
 //! The receive window: how much is offered, and how buffer and offer grow with the flow.
 //!
 //! Follows Linux 6.1. A segment costs the memory of its NIC's [`Buffers`], and a [`Share`] of the buffer is offered as
-//! window. Three limits
-//! stand above the offer: the free part of the buffer; `window_clamp`, the offer of an empty buffer;
+//! window. Three limits stand above the offer: the free part of the buffer; `window_clamp`, the offer of an empty buffer;
 //! and `rcv_ssthresh`, which starts low and grows with what arrives. The buffer grows by right-sizing.
 //!
-//! A buffer that overflows because its segments cost more than the window reckons with grows to what they take. Not
-//! modelled: what Linux does when it may not grow so far (a smaller window, small segments joined, some dropped), global
-//! memory pressure, and the optional shrinking of the window.
+//! A buffer that overflows because its segments cost more than the window reckons with grows to what they take, or the
+//! window shrinks (`overflow.rs`). Not modelled: global memory pressure, and the optional shrinking of the window.
 
 use daybreak_units::Instant;
 
 mod right_sizing;
 
-use super::buffers::Buffers;
+use super::buffers::{Buffer, Buffers};
 use super::share::Share;
 use crate::config::{Config, Profile};
 
@@ -181,6 +179,11 @@ impl ReceiveWindow {
         if len == self.advmss { self.full_cost } else { self.buffers.truesize(len) }
     }
 
+    /// The buffer has more room than its payload needs.
+    pub(super) fn wastes(&self, buffer: &Buffer) -> bool {
+        self.offer_of(buffer.memory) > u64::from(buffer.len)
+    }
+
     /// The buffers of the NIC.
     pub(super) fn buffers(&self) -> Buffers {
         self.buffers
@@ -277,6 +280,11 @@ impl ReceiveWindow {
         self.rcv_wup = rcv_nxt;
     }
 
+    /// There is no room for what has arrived: the right edge moves back.
+    pub(super) fn close(&mut self, rcv_nxt: u64) {
+        (self.rcv_wnd, self.rcv_wup) = (0, rcv_nxt);
+    }
+
     /// The offer as the peer reads it: what the field can hold.
     #[inline]
     pub(super) fn offered(&self) -> u32 {
@@ -304,20 +312,26 @@ impl ReceiveWindow {
         true
     }
 
-    /// A segment arrives while `memory` bytes of the buffer are taken, beyond a hole as a rule. If the buffer has less, it becomes as
-    /// large, but not larger than the largest, unless the application has set its size. True when it had less.
-    #[inline]
-    pub(super) fn make_room(&mut self, memory: u64) -> bool {
-        let overflows = self.overflows(memory);
-        if overflows && !self.is_locked {
+    /// The buffer has less than the `memory` bytes that it holds: it becomes as large, but not larger than the largest,
+    /// unless the application has set its size. If that is too little, the window shrinks to two segments.
+    #[cold]
+    pub(super) fn make_room(&mut self, memory: u64) {
+        if !self.is_locked {
             self.resize(memory.min(self.rmem_max.max(self.rcvbuf)));
         }
-        overflows
+        if self.overflows(memory) {
+            self.rcv_ssthresh = self.window_clamp.min(2 * u64::from(self.advmss));
+        }
     }
 
     /// The buffer has less than `memory` bytes.
+    #[inline]
     pub(super) fn overflows(&self, memory: u64) -> bool {
         memory > self.rcvbuf
+    }
+
+    pub(super) fn rcvbuf(&self) -> u64 {
+        self.rcvbuf
     }
 
     /// A segment of `len` bytes has shown the size of the peer's full segments: it may also show which share of the
@@ -474,14 +488,16 @@ mod tests {
     fn an_overflowing_buffer_grows_to_what_it_holds_within_its_limits() {
         let config = Config { rmem: BufferLimits { max: 200_000, ..Config::default().rmem }, ..Config::default() };
         let mut window = established(&config);
-        assert!(!window.make_room(131_072), "it is full, no more");
-        for (held, becomes) in [(131_073, 131_073), (200_001, 200_000), (200_002, 200_000)] {
-            assert!(window.make_room(held));
-            assert_eq!(window.rcvbuf, becomes);
+        assert!(!window.overflows(131_072), "it is full, no more");
+        for (held, becomes, offer) in [(131_073, 131_073, 64_088), (200_001, 200_000, 2_896), (200_002, 200_000, 2_896)]
+        {
+            assert!(window.overflows(held));
+            window.make_room(held);
+            assert_eq!((window.rcvbuf, window.rcv_ssthresh), (becomes, offer));
         }
         let mut set = ReceiveWindow::new(&config);
         set.lock(8_192, true);
-        assert!(set.make_room(20_000));
+        set.make_room(20_000);
         assert_eq!(set.rcvbuf, 16_384);
     }
 
