@@ -59,6 +59,7 @@ def test_without_a_timestamp_it_is_another_segment():
         (end("a", [1, 2, 3], [10, 20, 30]), 3, 0, True),
         (end("a", [1, 2, 3], [10, 20, 2_031]), 3, 1, True),
         (end("a", [1, 7, 3], [10, 20, 30]), 1, 0, False),
+        (end("a", [1, 7, 9], [10, 20, 30]), 1, 0, False),
         (end("a", [1, 2], [10, 20]), 2, 0, False),
         (end("a", [1, 2, 3, 4], [10, 20, 30, 40]), 3, 0, False),
         (None, 0, 0, False),

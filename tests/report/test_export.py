@@ -88,6 +88,13 @@ def test_counters_have_the_units_of_their_names_and_rates_end_with_their_bins(pl
     assert series["main: throughput [Gbit/s]"] == [(time, pytest.approx(rate)) for time, rate in expected]
 
 
+def test_without_recorded_bins_there_are_no_rates(one_flow, tmp_path):
+    run = daybreak.run(one_flow.with_({"records": {"window": "1 ms", "bins": "off"}}))
+    events = exported(run, tmp_path / "t.json", "perfetto")["traceEvents"]
+    names = {event["name"] for event in events if event["ph"] == "C"}
+    assert names and not any("Gbit/s" in name for name in names)
+
+
 def test_a_lost_packet_is_an_instant_with_its_place_flow_and_first_byte(place, tmp_path):
     run = daybreak.read(place)
     events = exported(run, tmp_path / "t.json", "perfetto")["traceEvents"]

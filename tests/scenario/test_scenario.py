@@ -94,6 +94,16 @@ def test_what_is_wrong_with_a_timeline(migration, changes, sentence):
     assert sentence in str(error.value)
 
 
+def test_only_a_packet_in_pages_is_bounded_by_their_number(one_flow):
+    # A frame with its headroom has 30 bytes more than its packet, and is in pages from `linear` on, 17 at most.
+    def with_(**changed):
+        return one_flow.with_({"stack": {"mtu": 4_382, "receive_buffers": {"linear": 4_412, "page": 256} | changed}})
+
+    with pytest.raises(ScenarioError, match="page = 256: expected at least 258, since a packet of mtu = 4382"):
+        with_()
+    assert with_(page=258).stack.mtu == with_(linear=4_413).stack.mtu == 4_382
+
+
 def test_a_circuit_needs_a_week_for_its_days(one_flow):
     circuit = {"kind": "circuit", "matchings": ["bottleneck"], "day": "2 ms", "night": "1 ms", "week": "2 ms"}
     with pytest.raises(ScenarioError, match="week of 2 ms: expected at least its days and nights, 3 ms"):

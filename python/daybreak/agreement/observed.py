@@ -28,7 +28,7 @@ class Observation:
 
 def of_run(run: Run) -> Observation:
     """Reduces a run to what is compared, in bins of the width that its scenario records."""
-    bins = run.scenario.records.bins
+    bins = run.scenario.records.bin_width
     assert bins is not None
     bin_ns = int(bins) // 1000
     slot = (pl.col("time_ns").cast(pl.Int64) // bin_ns).alias("slot")

@@ -95,13 +95,13 @@ def _sequence(source: Source) -> pl.DataFrame:
 
 def bin_ns(source: Source) -> int:
     """The length of the run's bins in ns."""
-    return _ns(source.scenario.records.bins) or 1
+    return _ns(source.scenario.records.bin_width) or 1
 
 
 def _throughput_scope(run: Run) -> str | None:
     """The scope of the throughput: payload that arrives, if it is recorded, or what the tapped links carry."""
     records = run.scenario.records
-    if records.bins is None or "bins" not in run.manifest["tables"]:
+    if records.bin_width is None or "bins" not in run.manifest["tables"]:
         return None
     if records.delivered:
         # A run of an earlier version has only what was delivered.

@@ -68,7 +68,7 @@ def _windows(run: Run, numbers: Sequence[int]) -> Iterator[Event]:
 
 
 def _rates(run: Run, numbers: Sequence[int]) -> Iterator[Event]:
-    width = run.scenario.records.bins
+    width = run.scenario.records.bin_width
     if width is None:
         return
     nanoseconds = int(width) / 1000

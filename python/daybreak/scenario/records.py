@@ -8,13 +8,16 @@ from .model import Model
 from .quantities import Span, reject
 
 
-def _window_interval(value: Any) -> Any:
-    if value == "every ack":
-        return value
-    span = Span.parse(value)
-    if span == 0:
-        raise reject('expected a time above 0 s, or "every ack"')
-    return span
+def _span_or(word: str) -> BeforeValidator:
+    def parse(value: Any) -> Any:
+        if value == word:
+            return value
+        span = Span.parse(value)
+        if span == 0:
+            raise reject(f'expected a time above 0 s, or "{word}"')
+        return span
+
+    return BeforeValidator(parse)
 
 
 class Records(Model):
@@ -25,15 +28,15 @@ class Records(Model):
     the links from each of these hosts to the node left; each end is a node or a group of hosts or switches.
     """
 
-    bins: Span | None = Field(default=Span.parse("10 ms"), gt=0)
-    """Width of the throughput bins of table `bins`."""
+    bins: Annotated[Span | Literal["off"], _span_or("off")] = Span.parse("10 ms")
+    """Width of the throughput bins of table `bins`, or "off"."""
     delivered: bool = True
     """Bin the payload that reaches each receiver, and the payload that it delivers in order."""
     taps: tuple[str, ...] = ()
     """Links on which each flow's bytes are binned, framing included."""
     links: tuple[str, ...] = ()
     """Links whose total bytes are binned."""
-    window: Annotated[Span | Literal["every ack"], BeforeValidator(_window_interval)] | None = None
+    window: Annotated[Span | Literal["every ack"], _span_or("every ack")] | None = None
     """Interval of the samples in table `window`, or "every ack"."""
     queues: Span | None = Field(default=None, gt=0)
     """Interval of the samples in table `queues`."""
@@ -53,3 +56,8 @@ class Records(Model):
     """Links whose packets are captured as pcapng."""
     snaplen: int = Field(default=128, ge=40, le=65_535)
     """Bytes of each packet that are kept in a capture."""
+
+    @property
+    def bin_width(self) -> Span | None:
+        """`bins`; None without."""
+        return None if self.bins == "off" else self.bins

@@ -53,7 +53,7 @@ def refuse_short_intervals(scenario: Scenario, flows: int, queues: int) -> None:
     binned = len(records.taps) + len(records.links) + 2 * records.delivered
     sampled = [
         ("queues", records.queues, queues, f"samples of {queues} queues", MOST_SAMPLES),
-        ("bins", records.bins, binned, "bins", MOST_BINS),
+        ("bins", records.bin_width, binned, "bins", MOST_BINS),
     ]
     if isinstance(records.window, Span):
         sampled.append(("window", records.window, flows, f"samples of {flows} flows", MOST_SAMPLES))

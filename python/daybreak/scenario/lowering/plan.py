@@ -161,10 +161,10 @@ def _records(resolved: Resolved, routed: Routed) -> plan.Records:
     else:
         sampled = queues.at_switches() if records.queues is not None else []
     return plan.Records(
-        bin_ps=_ps(records.bins),
+        bin_ps=_ps(records.bin_width),
         tap_links=links(records.taps, "taps"),
         bin_links=links(records.links, "links"),
-        bin_delivered=records.delivered and records.bins is not None,
+        bin_delivered=records.delivered and records.bin_width is not None,
         window_ps=0 if records.window == "every ack" else _ps(records.window),
         queue_ps=_ps(records.queues),
         queues=sampled,

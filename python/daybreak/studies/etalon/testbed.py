@@ -101,7 +101,7 @@ def scenario(setting: Setting, *, real_hosts: bool = False) -> Scenario:
             for k in range(HOSTS)
         ],
         "records": {
-            "bins": None,
+            "bins": "off",
             "drops": False,
             "circuits": False,
             "queues": CURVE_INTERVAL,
