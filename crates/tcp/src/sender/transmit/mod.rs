@@ -204,7 +204,8 @@ impl Sender {
         match self.transmit.reason {
             Reason::LossProbe => self.send_loss_probe().or_else(|| self.send_more()),
             Reason::WindowProbe => Some(self.window_probe()),
-            Reason::Losses | Reason::Timeout if self.has_to_resend() => self.retransmit_lost(),
+            Reason::Losses if self.has_to_resend() => self.retransmit_lost(),
+            Reason::Timeout if !self.flight.is_empty() => self.retransmit_lost(),
             _ => None,
         }
     }

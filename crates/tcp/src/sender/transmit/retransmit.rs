@@ -17,7 +17,9 @@ impl Sender {
         if !forced && (self.pacing_holds() || self.path.in_flight() >= self.path.window.cwnd) {
             return None;
         }
-        let Some(at) = self.flight.next_lost() else {
+        // Also where the timeout before this one has been undone, and so the first segment is out twice.
+        let next = if forced { Some(self.flight.head()) } else { self.flight.next_lost() };
+        let Some(at) = next else {
             debug_assert!(false, "a lost segment is below the retransmission cursor");
             return None;
         };
