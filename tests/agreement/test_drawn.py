@@ -52,6 +52,8 @@ def test_the_scenarios_are_of_all_kinds() -> None:
 def test_wide_scenarios_vary_every_setting_and_several_at_once() -> None:
     both = Counter(name for case in WIDE for name in {**case.stack, **case.receiver})
     assert set(both) == set(wide.SETTINGS) and min(both.values()) > 5
+    bits = {each.get("tcp_recovery") for case in WIDE for each in (case.stack, case.receiver)} - {None}
+    assert bits == {0, 2, 3, 4, 5, 7}, "RACK without, and with each of its other two bits, and with both"
     assert {len(case.stack) for case in WIDE} == {0, 1, 2, 3, 4}
     assert {len(case.receiver) for case in WIDE} == {0, 1, 2}
     assert {case.mtu for case in WIDE} == set(wide.MTUS)

@@ -67,6 +67,14 @@ def test_an_ensemble_is_the_mean_of_its_parts_and_doubts_where_they_differ():
     assert (doubt >= apart / 2 - 1e-9).all() and np.corrcoef(doubt, apart)[0, 1] > 0.5
 
 
+def test_a_row_counts_by_its_own_weight_where_it_is_left_out():
+    """Every other row is wrong, and weighs nothing."""
+    x, wrong = np.linspace(0, 1, 400)[:, None], np.arange(400) % 2 == 1
+    y, weights = np.where(wrong, 9.0, 0.0), np.where(wrong, 1e-9, 1.0)
+    found = ConformalRegressor(folds=2, members=1)._left_out(x, y, weights, np.arange(400) // 4)
+    assert np.abs(found).max() < 1.0
+
+
 def test_trees_and_networks_count_in_each_class_by_what_they_are_worth():
     """Steps are for trees, a plane is for networks; each is wrong about the other."""
     draw = np.random.default_rng(12)

@@ -536,6 +536,16 @@ def test_a_setting_is_simulated_until_its_mean_is_known(monkeypatch):
     assert unended.values == (None,) * 16 and unended.mean is None and not unended.is_known
 
 
+def test_what_is_tolerated_is_in_ideal_times(monkeypatch):
+    """Of a transfer of a millisecond, half a millisecond more or less is not known, however few seconds it is."""
+    scenario = the_testbed().with_({"flows.0.size": "1 MiB", "flows.1.size": "1 MiB"})
+    ideal_s = simulated.settings_.ideal_s(simulated.settings_.describe(scenario))
+    assert ideal_s < 0.002
+    monkeypatch.setattr(simulated, "run_many", lambda jobs, **_: [(-1) ** seed * ideal_s / 2 for _, seed in jobs])
+    found = simulated.simulated(scenario, most=32)
+    assert len(found.values) == 32 and not found.is_known
+
+
 def test_answers_are_simulated_as_the_command_does(small, tmp_path, monkeypatch):
     """Seeds of their own, and as many runs as it takes, up to the bound."""
     settings = [one | {"migrated_mib": 1.0, "main_mib": 1.0} for one in design.drawn(3, 4)]

@@ -85,6 +85,11 @@ def test_drawn_signs_never_have_a_p_value_of_zero() -> None:
     assert eq.permutation_p([0.0] * 40) == 1.0
 
 
+def test_a_drawn_p_value_has_two_sides() -> None:
+    values = np.random.default_rng(7).normal(0.4, 1.0, 20)
+    assert eq.permutation_p((-values).tolist()) == eq.permutation_p(values.tolist()) < 0.9
+
+
 def test_one_pair_is_decided_by_chance_alone():
     assert eq.permutation_p([-3.0]) == 1.0
     assert math.isnan(eq.equivalence_p([], 1.0)) and math.isnan(eq.equivalence_p([1.0, math.nan], 3.0))
