@@ -130,7 +130,8 @@ impl Sender {
         }
         let held = self.small_queue.held;
         let two = 2 * (u64::from(len) + self.sizes.overhead);
-        if held < two << factor_shift {
+        // No limit is lower than this one.
+        if held < two.min(self.small_queue.limit) << factor_shift {
             return false;
         }
         let rate = self.path.window.pacing_rate.as_bytes_per_sec();
@@ -143,5 +144,43 @@ impl Sender {
         }
         self.small_queue.throttled = true;
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion::find;
+    use crate::sender::Opening;
+    use crate::sender::sizes::FullSegment;
+
+    const LEN: u32 = 1_448;
+    const IP_BYTES: u32 = LEN + 52;
+
+    fn goes(sender: &mut Sender) -> u32 {
+        let mut count = 0;
+        while sender.next_outgoing().is_some() {
+            sender.on_nic_queued(IP_BYTES);
+            count += 1;
+        }
+        count
+    }
+
+    /// Linux 6.1.192, as in drawn suite 1795709430, scenario 53: a segment of 8948 bytes, and 6831 that may be queued.
+    #[test]
+    fn with_a_limit_below_a_segment_one_goes_when_the_queue_is_empty_and_a_second_after_the_first_of_all() {
+        let config = Config { limit_output_bytes: Some(1_000), ..Config::default() };
+        let mut sender = Sender::new(&config, find("reno").expect("a rule").rule(1));
+        sender.negotiate(FullSegment { payload: LEN, options: 12, mss_of_peer: LEN + 12 }, true, false);
+        sender.begin(Instant::ZERO);
+        sender.start(Opening { syn_retransmits: 0, rtt_us: Some(1_000), is_client: true, window: 1 << 20 });
+        sender.write(Instant::ZERO, 8 * u64::from(LEN));
+        let mut gone = vec![goes(&mut sender)];
+        for _ in 0..3 {
+            sender.on_nic_freed(Instant::ZERO, IP_BYTES);
+            gone.push(goes(&mut sender));
+        }
+        assert_eq!(gone, [2, 0, 1, 1]);
     }
 }
