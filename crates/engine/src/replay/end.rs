@@ -62,6 +62,7 @@ impl End {
     pub fn begin(&mut self, at: Instant) {
         if self.is_opener {
             self.connection.open(at);
+            self.transmit(at);
         }
         self.act(at);
     }
@@ -91,24 +92,30 @@ impl End {
             }
             if timer <= freed.min(thinks) {
                 self.connection.on_timeout(now);
+                self.transmit(now);
             } else if thinks <= freed {
                 self.act(now);
+            } else if self.free(now, now) {
+                self.transmit(now);
             }
-            self.transmit(now);
         }
     }
 
     /// The application makes the calls that need not wait.
     fn act(&mut self, now: Instant) {
         let is_at_the_end = self.connection.state() == State::CloseWait;
+        let mut is_called = false;
         while let Some(call) = self.process.poll(now, self.connection.delivered_bytes(), is_at_the_end) {
+            is_called = true;
             match call {
                 Call::Write(bytes) => self.connection.write(now, bytes),
                 Call::Close => self.connection.close(now),
                 Call::Read(_) | Call::ReadToEnd | Call::Sleep(_) => unreachable!("a process waits for these itself"),
             }
         }
-        self.transmit(now);
+        if is_called {
+            self.transmit(now);
+        }
     }
 
     fn transmit(&mut self, now: Instant) {
@@ -128,14 +135,14 @@ impl End {
         self.written = self.connection.written_bytes();
     }
 
-    /// Notifies TCP now of packets that leave the NIC by `until`; false if there are none.
+    /// Notifies TCP now of packets that leave the NIC by `until`. True where it waits for one to send more.
     fn free(&mut self, now: Instant, until: Instant) -> bool {
-        let mut is_freed = false;
+        let mut may_send = false;
         while let Some(bytes) = self.nic.started(until) {
+            may_send |= self.connection.awaits_departure();
             self.connection.on_nic_freed(now, bytes);
-            is_freed = true;
         }
-        is_freed
+        may_send
     }
 }
 
