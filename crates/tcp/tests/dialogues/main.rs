@@ -217,6 +217,7 @@ dialogues! {
     sack_compression,
     sack_compression_delayed_ack,
     sack_compression_fraction,
+    sack_of_joined_part,
     sack_recovery,
     sack_without_timestamps,
     segmentation_bursts,

@@ -207,6 +207,11 @@ impl Sender {
                 self.tag_range(SackBlock { start, end: old.start }, walked, ack);
             }
             start = old.end;
+            if start == self.highest_sacked() {
+                // Linux walks on from the highest segment that is SACKed. What an ACK has reported above it is not: a
+                // part of a segment.
+                break;
+            }
         }
         if start < block.end {
             self.tag_range(SackBlock { start, end: block.end }, walked, ack);
