@@ -219,7 +219,7 @@ pub const BEHAVIOURS: &[Behaviour] = &[
     Behaviour {
         name: "answers_when_full",
         stacks: &[LINUX_6_12],
-        dialogues: &["fin_when_full"],
+        dialogues: &["fin_when_full", "overflow_closes"],
         switch: |profile| &mut profile.answers_when_full,
     },
     Behaviour {

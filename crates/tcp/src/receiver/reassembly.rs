@@ -190,7 +190,7 @@ impl OutOfOrder {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::SackBlock;
     use crate::config::Config;
@@ -199,7 +199,7 @@ mod tests {
         Buffers::new(&Config::default())
     }
 
-    fn queue(ranges: &[(u64, u64)]) -> OutOfOrder {
+    pub fn queue(ranges: &[(u64, u64)]) -> OutOfOrder {
         let mut queue = OutOfOrder::default();
         for &(start, end) in ranges {
             assert_eq!(
@@ -210,7 +210,7 @@ mod tests {
         queue
     }
 
-    fn ranges(queue: &OutOfOrder) -> Vec<(u64, u64)> {
+    pub fn ranges(queue: &OutOfOrder) -> Vec<(u64, u64)> {
         let is_there = |&at: &NodeId| at != NONE;
         let first = Some(queue.held.first()).filter(is_there);
         let nodes = std::iter::successors(first, |&at| Some(queue.held.next(at)).filter(is_there));

@@ -156,6 +156,7 @@ dialogues! {
     no_undo,
     nodelay,
     overflow_beyond,
+    overflow_closes,
     overflow_copied,
     overflow_dropped,
     overflow_pruned,

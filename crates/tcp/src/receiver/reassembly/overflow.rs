@@ -86,3 +86,54 @@ impl OutOfOrder {
         self.memory += piece.buffer.memory;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{queue, ranges};
+    use super::*;
+    use crate::config::Config;
+
+    /// Of a buffer that an application has set to twice `half` bytes.
+    fn window(half: u32) -> ReceiveWindow {
+        let mut window = ReceiveWindow::new(&Config::default());
+        window.lock(half, true);
+        window
+    }
+
+    #[test]
+    fn small_ranges_stay_and_an_eighth_of_the_buffer_of_them_ends_it() {
+        // 768 bytes of memory, then 2 * 1280, then 768.
+        let held = [(0, 10), (100, 600), (600, 1_100), (2_000, 2_010)];
+        let mut wide = queue(&held);
+        wide.collapse(&window(8_000), u64::MAX);
+        assert_eq!((ranges(&wide), wide.memory()), (vec![(0, 10), (100, 1_100), (2_000, 2_010)], 2 * 768 + 2_304));
+        // What comes next is still joined to the last.
+        assert_eq!(wide.end(), 2_010);
+        let mut narrow = queue(&held);
+        narrow.collapse(&window(3_000), u64::MAX);
+        assert_eq!((ranges(&narrow), narrow.memory()), (held.to_vec(), 4_096), "768 are more than an eighth of 6000");
+    }
+
+    #[test]
+    fn a_fin_stays_where_it_is() {
+        let mut held = queue(&[(0, 500), (500, 1_000), (1_000, 1_401)]);
+        held.collapse(&window(8_000), 1_400);
+        // The buffer was made for all 1401.
+        assert_eq!((ranges(&held), held.memory()), (vec![(0, 1_000), (1_000, 1_401)], 2_304 + 1_280));
+    }
+
+    #[test]
+    fn at_least_an_eighth_of_the_buffer_goes_and_not_what_lies_below_what_arrives() {
+        let small: Vec<_> = (0..22).map(|n| (100 * n, 100 * n + 1)).collect();
+        // 22 * 768 are 16896, 16000 may be held, 2000 go: three.
+        for (arriving, left) in [(None, 19), (Some(2_050), 21), (Some(2_200), 22)] {
+            let mut held = queue(&small);
+            assert_eq!(held.prune(&window(8_000), 0, arriving), left < 22);
+            assert_eq!(ranges(&held).len(), left);
+        }
+        // Beside 9000 bytes that are not read: 2304 at a time, until 6144 are left.
+        let mut held = queue(&small);
+        held.prune(&window(8_000), 9_000, None);
+        assert_eq!(held.memory(), 16_896 - 5 * 2_304);
+    }
+}
