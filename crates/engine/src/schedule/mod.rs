@@ -217,10 +217,12 @@ impl EventQueue {
     #[cold]
     #[inline(never)]
     fn advance(&mut self) -> Option<Event> {
-        if self.times >= self.look_interval {
+        let mut near = self.next_occupied();
+        if self.times >= self.look_interval && near.min(self.far_slot) <= self.end >> self.shift {
+            // Only if an event is taken next: none that is added then lies before the new slot in hand.
             self.adapt_width();
+            near = self.next_occupied();
         }
-        let near = self.next_occupied();
         let slot = near.min(self.far_slot);
         if slot > self.end >> self.shift {
             return None;
