@@ -1,6 +1,7 @@
 //! Copies what is queued into fewer buffers, to save the room that segments leave in theirs (Linux 6.1, `tcp_collapse`).
 
-use super::buffers::{Buffers, PAGE_ROOM, Piece};
+use super::buffers::{PAGE_ROOM, Piece};
+use super::window::ReceiveWindow;
 
 /// What copying does to a run of pieces.
 #[derive(Debug, Default)]
@@ -12,21 +13,19 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// Of `pieces`, which follow each other or overlap, `start..end` is wanted. `wastes` says of a piece that it has
-    /// more room than its payload needs. All before the first such piece, or the first overlap, stay as they are; a
-    /// piece with a FIN does, and all that follow it.
+    /// Of `pieces`, which follow each other or overlap, `start..end` is wanted. All before the first that has more room
+    /// than its payload needs, or the first overlap, stay as they are; a piece with a FIN does, and all that follow it.
     pub(super) fn of(
         pieces: &[Piece],
         (mut start, end): (u64, u64),
-        buffers: Buffers,
-        wastes: impl Fn(&Piece) -> bool,
+        window: &ReceiveWindow,
         has_fin: impl Fn(&Piece) -> bool,
     ) -> Self {
         let mut copies = Self::default();
         let mut at = 0;
         loop {
             let Some(piece) = pieces.get(at) else { return copies };
-            let is_first = !has_fin(piece) && (wastes(piece) || piece.start < start);
+            let is_first = !has_fin(piece) && (window.wastes(&piece.buffer) || piece.start < start);
             let overlaps = pieces.get(at + 1).is_some_and(|next| next.start != piece.end);
             if piece.end <= start {
                 copies.gone.push(at);
@@ -51,7 +50,7 @@ impl Copies {
                     is_last = at == pieces.len() || has_fin(&pieces[at]);
                 }
             }
-            let buffer = buffers.copy((until - from) as u32, (start - from) as u32);
+            let buffer = window.buffers().copy((until - from) as u32, (start - from) as u32);
             copies.made.push(Piece { start: from, end: start, buffer });
             if is_last {
                 break;
@@ -66,25 +65,18 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    fn buffers() -> Buffers {
-        Buffers::new(&Config::default())
-    }
-
-    fn piece(start: u64, end: u64) -> Piece {
-        Piece { start, end, buffer: buffers().of((end - start) as u32) }
-    }
-
-    /// Half the memory is more than the payload.
-    fn wastes(piece: &Piece) -> bool {
-        piece.buffer.memory / 2 > u64::from(piece.buffer.len)
-    }
-
     /// Indices that are gone, and (start, end, memory, payload) of what is made.
     type Outcome = (Vec<usize>, Vec<(u64, u64, u64, u32)>);
 
     fn of(ranges: &[(u64, u64)], wanted: (u64, u64), fin: u64) -> Outcome {
-        let pieces: Vec<Piece> = ranges.iter().map(|&(start, end)| piece(start, end)).collect();
-        let copies = Copies::of(&pieces, wanted, buffers(), wastes, |piece| piece.end > fin);
+        // Half of the memory is reckoned to be payload.
+        let window = ReceiveWindow::new(&Config::default());
+        let piece = |&(start, end): &(u64, u64)| {
+            let buffer = window.buffers().of((end - start) as u32);
+            Piece { start, end, buffer }
+        };
+        let pieces: Vec<Piece> = ranges.iter().map(piece).collect();
+        let copies = Copies::of(&pieces, wanted, &window, |piece| piece.end > fin);
         let made = copies.made.iter().map(|one| (one.start, one.end, one.buffer.memory, one.buffer.len)).collect();
         (copies.gone, made)
     }

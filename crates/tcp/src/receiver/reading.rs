@@ -50,8 +50,7 @@ impl Unread {
     /// Copies what is there into buffers of a page.
     pub(super) fn collapse(&mut self, window: &ReceiveWindow, rcv_nxt: u64, fin_seq: u64) {
         let pieces = self.pieces.make_contiguous();
-        let wastes = |piece: &Piece| window.wastes(&piece.buffer);
-        let copies = Copies::of(pieces, (self.next, rcv_nxt), window.buffers(), wastes, |piece| piece.end == fin_seq);
+        let copies = Copies::of(pieces, (self.next, rcv_nxt), window, |piece| piece.end == fin_seq);
         let Some(&last) = copies.gone.last() else { return };
         let mut rest = self.pieces.split_off(last + 1);
         for gone in copies.gone.into_iter().rev() {

@@ -32,9 +32,7 @@ impl OutOfOrder {
                 }
                 continue;
             }
-            let wastes = |piece: &Piece| window.wastes(&piece.buffer);
-            let has_fin = |piece: &Piece| piece.end > fin_seq;
-            let copies = Copies::of(&pieces, (start, end), window.buffers(), wastes, has_fin);
+            let copies = Copies::of(&pieces, (start, end), window, |piece| piece.end > fin_seq);
             for gone in copies.gone {
                 self.remove(nodes[gone]);
             }
