@@ -109,4 +109,33 @@ mod tests {
         }
         assert_eq!((receiver.fin_seq, receiver.memory()), (401, 4 * 768));
     }
+    /// An open hole switches header prediction off in Linux 6.1, and so do flags, old data and blocks.
+    #[test]
+    fn the_last_page_takes_only_what_headers_predict() {
+        let data = |seq, len, flags: Flags| {
+            Segment::from(Header { seq, len, flags: flags.with(Flags::ACK), ..Header::default() })
+        };
+        let mut receiver = receiver();
+        receiver.stop_reading();
+        take(&mut receiver, 1, 1, Flags::ACK);
+        // 768 of a page are taken.
+        for (segment, fits) in [
+            (data(2, 1, Flags::PSH), true),
+            (data(2, 1_700, Flags::ACK), false),
+            (data(2, 0, Flags::ACK), false),
+            (data(2, 1, Flags::FIN), false),
+            (data(1, 2, Flags::ACK), false),
+            (
+                Segment {
+                    sack: [Default::default(); 4],
+                    header: Header { sack_count: 1, ..data(2, 1, Flags::ACK).header },
+                },
+                false,
+            ),
+        ] {
+            assert_eq!(receiver.fits_pages(&segment), fits, "{segment:?}");
+        }
+        take(&mut receiver, 100, 1, Flags::ACK);
+        assert!(!receiver.fits_pages(&data(2, 1, Flags::ACK)));
+    }
 }
