@@ -64,8 +64,6 @@ static netdev_tx_t nic_start_xmit(struct sk_buff *skb, struct net_device *dev)
 	const struct nic *nic = netdev_priv(dev);
 	struct daybreak_packet packet = {
 		.handle = (unsigned long)skb,
-		.headers = skb->data,
-		.header_bytes = skb_headlen(skb),
 		.length = skb->len,
 		.nic = nic->index,
 		.checksum_is_partial = skb->ip_summed == CHECKSUM_PARTIAL,
@@ -73,9 +71,16 @@ static netdev_tx_t nic_start_xmit(struct sk_buff *skb, struct net_device *dev)
 	};
 	unsigned long at_ns = 0, flags;
 
-	/* It has left the NIC: its sender may send more. */
+	/*
+	 * It has left the NIC: its sender may send more, and may join or change what it keeps to send again, which it
+	 * does not as long as a packet shares its data.
+	 */
 	skb_orphan(skb);
 	skb_dst_drop(skb);
+	if (skb_unclone(skb, GFP_ATOMIC))
+		panic("no memory for a packet");
+	packet.headers = skb->data;
+	packet.header_bytes = skb_headlen(skb);
 	if (running) {
 		local_irq_save(flags);
 		at_ns = daybreak_send(&packet, ktime_get_ns());

@@ -82,7 +82,7 @@ impl Sender {
         if counts && self.sack_permitted && self.marks_by_count() {
             self.mark_lost_by_count(found);
         }
-        self.transmit.allow_lost();
+        self.look_for_lost();
     }
 
     fn step_in_recovery(&mut self, ack: &mut Ack, is_dupack: bool, counts: &mut bool) -> Found {

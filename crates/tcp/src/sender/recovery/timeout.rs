@@ -140,7 +140,7 @@ impl Sender {
                 self.path.tally.forget_duplicates();
             }
         }
-        self.transmit.allow_lost();
+        self.look_for_lost();
     }
 }
 

@@ -63,13 +63,16 @@ impl Sender {
         self.path.window.pacing_rate = Rate::from_bytes_per_sec(rate.min(rates.max_bytes));
     }
 
-    /// The wait for pacing may be over: then what is lost goes first. If another timer was due, the wait goes on: that timer
-    /// may be one after which new data is not looked at.
+    /// The wait for pacing may be over: then what is lost goes first, and a full window is the limit though nothing may wait
+    /// for it. If another timer was due, the wait goes on: that timer may be one after which new data is not looked at.
     pub(crate) fn end_pacing_wait(&mut self) {
         let pacing = &mut self.path.pacing;
         if pacing.waiting && pacing.departure <= self.clock.now {
             pacing.waiting = false;
             self.transmit.allow_lost();
+            if self.path.in_flight() >= self.path.window.cwnd {
+                self.transmit.note_limit();
+            }
         }
     }
 
@@ -124,7 +127,7 @@ impl Sender {
 mod tests {
     use super::*;
     use crate::congestion;
-    use crate::sender::flight::Tally;
+    use crate::sender::flight::{Sent, Tally};
 
     /// A sender that is paced at `rate`, past its unpaced segments.
     fn paced(rate: u64) -> Sender {
@@ -174,6 +177,44 @@ mod tests {
             (sender.path.window.cwnd, sender.path.window.was_full) = (cwnd, false);
             assert_eq!(sender.next_outgoing(), None);
             assert_eq!(sender.path.window.was_full, is_full, "a window of {cwnd}");
+        }
+    }
+
+    /// Linux 6.1.192 goes through what is in flight for each ACK in recovery, and looks at pacing before each segment.
+    #[test]
+    fn a_look_for_what_is_lost_starts_the_timer_and_a_full_window_is_the_limit_when_it_fires() {
+        let due = Instant::from_ps(2_000_000_000);
+        for (segments, cwnd, fires, is_full) in [(2, 2, true, true), (2, 3, true, false), (0, 2, false, false)] {
+            let mut sender = paced(1_243_500_000);
+            for n in 0..segments {
+                let sent = Sent { seq: 1 + n * 1_000, len: 1_000, ..Sent::default() };
+                sender.flight.push(&mut sender.path.tally, sent);
+            }
+            sender.path.pacing.departure = due;
+            (sender.path.window.cwnd, sender.path.window.was_full) = (cwnd, false);
+            sender.look_for_lost();
+            assert_eq!(sender.deadline(), if fires { due } else { Instant::NEVER }, "{segments} segments");
+            sender.advance(due);
+            sender.end_pacing_wait();
+            assert_eq!(sender.next_outgoing(), None);
+            assert_eq!(sender.path.window.was_full, is_full, "{segments} segments, a window of {cwnd}");
+        }
+    }
+
+    #[test]
+    fn after_a_retransmission_the_timer_starts_for_what_follows_though_it_is_not_lost() {
+        for (segments, waits) in [(1, false), (2, true)] {
+            let mut sender = paced(1_243_500_000);
+            (sender.is_synchronised, sender.has_small_queue) = (true, false);
+            (sender.sizes.mss, sender.peer.window) = (1_000, 100_000);
+            for n in 0..segments {
+                let sent = Sent { seq: 1 + n * 1_000, len: 1_000, ..Sent::default() };
+                sender.flight.push(&mut sender.path.tally, sent);
+            }
+            (sender.snd_una, sender.snd_nxt) = (1, 1 + segments * 1_000);
+            sender.flight.mark_lost(&mut sender.path.tally, sender.flight.head());
+            assert_eq!(sender.next_outgoing().map(|outgoing| outgoing.seq), Some(1));
+            assert_eq!(sender.path.pacing.waiting, waits, "{segments} segments");
         }
     }
 

@@ -9,6 +9,20 @@ use crate::sender::timer::TimerKind;
 const RESOURCE_PROBE_MS: u64 = 500;
 
 impl Sender {
+    /// What is lost may be sent again. Linux 6.1 goes through what is in flight for it, whether or not anything is lost, and
+    /// before each segment looks at pacing, whose timer then starts.
+    pub(in crate::sender) fn look_for_lost(&mut self) {
+        self.transmit.allow_lost();
+        self.look_at_pacing_from(self.flight.head());
+    }
+
+    /// The walk through what is in flight comes to the segment at `at`, if there is one.
+    fn look_at_pacing_from(&mut self, at: u32) {
+        if at != self.flight.tail() && !self.has_paths() {
+            self.pacing_holds();
+        }
+    }
+
     /// The lowest segment that is lost and not yet sent again, if the window has room.
     #[cold]
     pub(super) fn retransmit_lost(&mut self) -> Option<Outgoing> {
@@ -53,6 +67,9 @@ impl Sender {
         // A timeout has set the timer itself.
         if at == self.flight.head() && self.timer.kind != TimerKind::Reorder && !forced {
             self.set_timer(TimerKind::Retransmit, self.path.rtt.rto);
+        }
+        if !forced {
+            self.look_at_pacing_from(at.wrapping_add(1));
         }
         Some(outgoing)
     }
