@@ -45,7 +45,7 @@ def test_a_log_has_the_segments_of_one_end_up_to_a_time(tmp_path, monkeypatch, s
     assert list(rows[0]) == ["direction", *conversations.NAMES]
     times = [int(row["time_ns"]) for row in rows]
     assert times == sorted(times) and times[-1] == last
-    for direction, columns in zip(("sent", "heard"), ends, strict=True):
+    for direction, columns in zip(("sent", "received"), ends, strict=True):
         mine = [row for row in rows if row["direction"] == direction]
         seen = columns["time_ns"] <= last
         assert len(mine) > 2 and not seen.all()

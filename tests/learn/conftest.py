@@ -5,7 +5,9 @@ import pytest
 pytest.importorskip("sklearn")
 pytest.importorskip("skops")
 
-from daybreak.learn import neural, trees
+from made_up import QUICK, SETTINGS, made_up
+
+from daybreak.learn import design, files, model, neural, trees
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -16,3 +18,17 @@ def small_fits():
         patch.setattr(trees, "KINDS", {name: (few[name], *sizes[1:]) for name, sizes in trees.KINDS.items()})
         patch.setattr(neural, "STAGES", ((2e-3, 12), (5e-4, 4), (1e-4, 2)))
         yield
+
+
+@pytest.fixture(scope="module")
+def small():
+    """A model of few settings, made by a law and calibrated."""
+    found = model.fit(made_up(SETTINGS), **QUICK)
+    model.calibrate(found, [made_up(settings=list(design.drawn(100, seed)), runs=4, seed=seed) for seed in (8, 9)])
+    return found
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    """The model that comes with the package."""
+    return files.load()

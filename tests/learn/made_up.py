@@ -30,3 +30,6 @@ def made_up(count=300, runs=1, noise=0.01, settings=None, seed=1):
 
 QUICK = {"members": 1, "folds": 2}
 """Given to `model.fit` by tests that do not ask how good a model is."""
+
+SETTINGS = 600
+"""Of the model that tests share."""

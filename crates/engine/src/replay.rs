@@ -52,7 +52,7 @@ pub struct Dialogue {
     /// Captured at the start of the first link of its way; a SYN is the first, if there is any.
     pub sent: Vec<Captured>,
     /// Captured at the start of the last link of the other way.
-    pub heard: Vec<Captured>,
+    pub received: Vec<Captured>,
 }
 
 /// The result of a replay.
@@ -92,7 +92,7 @@ pub fn replay(plan: &Plan, flow: usize, side: Side, dialogue: &Dialogue) -> Resu
     let nic = Nic::of(plan, flow, side)?;
     let way = LastLink::of(plan, flow, side)?;
     let opening = dialogue.opening(side)?;
-    let Some(last) = dialogue.sent.iter().chain(&dialogue.heard).map(|captured| captured.at).max() else {
+    let Some(last) = dialogue.sent.iter().chain(&dialogue.received).map(|captured| captured.at).max() else {
         return Ok(Replayed::default());
     };
     // What is captured later would have been captured of ours as well. A capture has cut off fractions of nanoseconds.
@@ -105,18 +105,18 @@ pub fn replay(plan: &Plan, flow: usize, side: Side, dialogue: &Dialogue) -> Resu
         let offset = opening.map_or(0, |syn| syn.segment.ts_val.wrapping_sub(ours.timestamp(syn.at)));
         ours.begin(opening.map_or(Instant::ZERO, |syn| syn.at));
         let (mut together, mut before) = (0, Instant::ZERO);
-        for heard in &dialogue.heard {
-            let mut segment = heard.segment;
+        for received in &dialogue.received {
+            let mut segment = received.segment;
             if segment.ts_val != 0 && segment.flags.contains(Flags::ACK) {
                 segment.ts_ecr = segment.ts_ecr.wrapping_sub(offset);
             }
             // On a link nothing overtakes what is before it.
-            let at = way.arrival(heard.at, &segment).max(before);
+            let at = way.arrival(received.at, &segment).max(before);
             before = at;
             if at > end {
                 break;
             }
-            ours.hear(at, &segment);
+            ours.receive(at, &segment);
             together += measure.together(&ours.sent[together..], &theirs[together..]);
             if !to_the_end && together < ours.sent.len() {
                 break;
@@ -164,10 +164,10 @@ impl Dialogue {
             let problem = "what an end has sent starts with a SYN".into();
             return Err(refused("dialogue.sent[0]", format!("{:?}", first.segment.flags), problem));
         }
-        match self.heard.first().filter(|heard| side == Side::Client && heard.at < first.at) {
+        match self.received.first().filter(|received| side == Side::Client && received.at < first.at) {
             Some(early) => {
                 let problem = format!("the SYN, which it must answer, is of {}", first.at);
-                Err(refused("dialogue.heard[0].at", early.at, problem))
+                Err(refused("dialogue.received[0].at", early.at, problem))
             }
             None => Ok(Some(first)),
         }

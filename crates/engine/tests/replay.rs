@@ -159,7 +159,7 @@ fn marks_are_heard_and_echoed() {
     }
     // A receiver that sees no mark echoes none; a sender that does not set ECT differs at once.
     let mut unmarked = receiver.clone();
-    unmarked.heard.iter_mut().for_each(|heard| heard.segment.ecn = Ecn::Ect0);
+    unmarked.received.iter_mut().for_each(|received| received.segment.ecn = Ecn::Ect0);
     let found = replay(&plan, 0, Side::Server, &unmarked).unwrap();
     assert!((5..found.theirs).contains(&found.same), "the same up to {}", found.same);
     let mut deaf = sender;
@@ -172,7 +172,7 @@ fn a_receiver_without_timestamps_answers_as_the_kernels() {
     let plan: Plan =
         serde_json::from_str(include_str!("replay/bare-cubic-receiver-tcp_timestamps=false.json")).unwrap();
     let dialogue = logged(include_str!("replay/bare-cubic-receiver-tcp_timestamps=false-receiver.csv"));
-    assert!(dialogue.heard[0].segment.ts_val != 0 && dialogue.heard[1..].iter().all(|heard| heard.segment.ts_val == 0));
+    assert!(dialogue.received[0].segment.ts_val != 0 && dialogue.received[1..].iter().all(|received| received.segment.ts_val == 0));
     let found = replay(&plan, 0, Side::Server, &dialogue).unwrap();
     assert_eq!((found.same, found.other_time), (found.theirs, 0));
     assert!(found.theirs > 30, "{} ACKs", found.theirs);
@@ -194,16 +194,16 @@ fn a_server_that_hears_nothing_says_nothing() {
     let found = replay(&plan(), FLOW, Side::Server, &Dialogue::default()).unwrap();
     assert_eq!(found, Replayed::default());
     // What it would have said to a SYN that comes with the end of the log is not in the log either.
-    let heard = dialogue().sent[..1].to_vec();
-    let found = replay(&plan(), FLOW, Side::Server, &Dialogue { sent: Vec::new(), heard }).unwrap();
+    let received = dialogue().sent[..1].to_vec();
+    let found = replay(&plan(), FLOW, Side::Server, &Dialogue { sent: Vec::new(), received }).unwrap();
     assert!(found.is_identical());
 }
 
 #[test]
 fn what_is_not_heard_makes_a_difference() {
     let mut dialogue = dialogue();
-    for heard in &mut dialogue.heard {
-        heard.segment.sack_count = 0;
+    for received in &mut dialogue.received {
+        received.segment.sack_count = 0;
     }
     let found = replay(&plan(), FLOW, Side::Client, &dialogue).unwrap();
     assert!((10..found.theirs).contains(&found.same), "the same up to {}", found.same);
@@ -225,7 +225,7 @@ fn clocks_may_differ() {
     for Captured { segment, .. } in &mut dialogue.sent {
         segment.ts_val = segment.ts_val.wrapping_add(0xC000_0000);
     }
-    for Captured { segment, .. } in dialogue.heard.iter_mut() {
+    for Captured { segment, .. } in dialogue.received.iter_mut() {
         segment.ts_ecr = segment.ts_ecr.wrapping_add(0xC000_0000);
     }
     assert_eq!(
@@ -270,7 +270,7 @@ fn a_segment_is_heard_when_its_last_bit_has_arrived() {
     let last = plan.paths[plan.flows[FLOW].ack_path as usize].last().copied();
     let Some(Step::Queue(queue)) = last else { panic!("{last:?}") };
     let link = plan.queues[queue as usize].served_by[0] as usize;
-    let answer = dialogue.heard[0].at + Duration::from_ps(plan.links[link].delay_ps);
+    let answer = dialogue.received[0].at + Duration::from_ps(plan.links[link].delay_ps);
     // The SYN has left before it.
     assert!(found.sent[1].at > answer && found.sent[1].at < answer + Duration::from_us(1));
     plan.links[link].delay_ps += 5_000_000;
@@ -281,14 +281,14 @@ fn a_segment_is_heard_when_its_last_bit_has_arrived() {
 #[test]
 fn what_is_heard_before_the_syn_is_refused() {
     let mut dialogue = dialogue();
-    dialogue.heard[0].at = Instant::ZERO;
+    dialogue.received[0].at = Instant::ZERO;
     let error = replay(&plan(), FLOW, Side::Client, &dialogue).unwrap_err().to_string();
-    assert!(error.contains("dialogue.heard[0].at is 0 ps: the SYN, which it must answer, is of "), "{error}");
+    assert!(error.contains("dialogue.received[0].at is 0 ps: the SYN, which it must answer, is of "), "{error}");
     let error = replay(
         &plan(),
         FLOW,
         Side::Server,
-        &Dialogue { sent: dialogue.heard.clone(), heard: dialogue.sent[1..].to_vec() },
+        &Dialogue { sent: dialogue.received.clone(), received: dialogue.sent[1..].to_vec() },
     );
     assert!(error.is_ok(), "a receiver hears before it sends: {error:?}");
 }

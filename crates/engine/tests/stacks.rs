@@ -134,8 +134,8 @@ fn a_window_decays_while_the_flow_is_idle() {
     let shut = [ack(100, 150, 0), ack(2_100, 150, 5 * MSS as u32), ack(2_120, 155, wide), ack(2_121, 155, wide)];
     // The replay ends with what was captured last. A window update asks for nothing.
     let last = [ack(2_130, 155, 2 * wide)];
-    let heard = [answer].into_iter().chain(slow_start).chain(shut).chain(last).collect();
-    let dialogue = Dialogue { sent: vec![opening], heard };
+    let received = [answer].into_iter().chain(slow_start).chain(shut).chain(last).collect();
+    let dialogue = Dialogue { sent: vec![opening], received };
     let plan = with(transfer(2_000 * MSS, LONG), "tcp_timestamps", json!(false));
     let segments = |enabled: bool| {
         let plan = with(plan.clone(), "tcp_slow_start_after_idle", json!(enabled));

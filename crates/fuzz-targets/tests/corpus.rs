@@ -39,7 +39,7 @@ fn the_corpus_is_sound() {
         plan.validate().unwrap_or_else(|error| panic!("{name}: {error}"));
     }
     let log = daybreak_engine::replay::Dialogue::read(&read("replay/wide.csv")).expect("it is a log");
-    assert!(!log.sent.is_empty() && !log.heard.is_empty());
+    assert!(!log.sent.is_empty() && !log.received.is_empty());
     let script = daybreak_dialogue::Script::parse(&read("dialogue/recovery.dialogue")).expect("it is a dialogue");
     let mut model = daybreak_dialogue::Model::new(&script).expect("its rule is known");
     daybreak_dialogue::play(&script, &mut model).expect("the model says what it expects");

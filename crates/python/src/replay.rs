@@ -25,7 +25,7 @@ pub fn replay<'py>(
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
     let plan = parse(plan)?;
     let side = if client { Side::Client } else { Side::Server };
-    let dialogue = Dialogue { sent: segments("sent", sent)?, heard: segments("received", received)? };
+    let dialogue = Dialogue { sent: segments("sent", sent)?, received: segments("received", received)? };
     let found = py.detach(|| replay_flow(&plan, flow, side, &dialogue)).map_err(engine_error)?;
     Ok((columns(py, &found.sent)?, summary(py, &found)?))
 }

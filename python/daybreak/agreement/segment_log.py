@@ -3,8 +3,8 @@
 python -m daybreak.agreement.segment_log migration-cubic+cubic-night0 1 12000000 crates/engine/tests/replay
 
 The arguments are a scenario of the suite, the number of a flow, the time in ns at which the log ends, a folder, and the
-end of the flow, by default the sender. The segments are a CSV file: the direction of each, "sent" or "heard"
-(received), and the columns of a conversation.
+end of the flow, by default the sender. The segments are a CSV file: the direction of each, "sent" or "received",
+and the columns of a conversation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str]) -> None:
     talk = conversations.read(run.capture, side)[segments.FIRST_PORT["kernel"] + int(flow)]
     lines: list[tuple[int, str]] = []
     ends = (talk.sent, talk.received) if side == "sender" else (talk.received, talk.sent)
-    for direction, columns in zip(("sent", "heard"), ends, strict=True):
+    for direction, columns in zip(("sent", "received"), ends, strict=True):
         for row in zip(*(columns[column].tolist() for column in conversations.NAMES), strict=True):
             if row[0] <= int(until_ns):
                 lines.append((row[0], ",".join([direction, *map(str, row)])))

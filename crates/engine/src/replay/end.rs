@@ -69,7 +69,7 @@ impl End {
 
     /// Everything that is due before the segment, then the segment. The application is notified after immediate
     /// acknowledgements have been sent.
-    pub fn hear(&mut self, at: Instant, segment: &Segment) {
+    pub fn receive(&mut self, at: Instant, segment: &Segment) {
         self.wait(at);
         let sent = self.sent.len();
         self.connection.on_segment(at, segment);

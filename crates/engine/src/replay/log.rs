@@ -129,7 +129,7 @@ impl Captured {
 }
 
 impl Dialogue {
-    /// Reads a log: a line with the names of the columns, then lines of `sent` or `heard` (received) and the numbers.
+    /// Reads a log: a line with the names of the columns, then lines of `sent` or `received` and the numbers.
     ///
     /// # Errors
     /// When a line is something else; the error names the line and the column.
@@ -139,8 +139,8 @@ impl Dialogue {
             let (direction, numbers) = text.split_once(',').unwrap_or((text, ""));
             let side = match direction {
                 "sent" => &mut dialogue.sent,
-                "heard" => &mut dialogue.heard,
-                _ => return Err(refused(line, "direction", direction, "it is sent or heard")),
+                "received" => &mut dialogue.received,
+                _ => return Err(refused(line, "direction", direction, "it is sent or received")),
             };
             let mut words = numbers.split(',');
             let mut row = [0; COLUMNS.len()];
@@ -159,7 +159,7 @@ impl Dialogue {
 
     /// Time does not run backwards.
     pub(super) fn check(&self) -> Result<(), EngineError> {
-        for (name, side) in [("sent", &self.sent), ("heard", &self.heard)] {
+        for (name, side) in [("sent", &self.sent), ("received", &self.received)] {
             if let Some(at) = side.windows(2).position(|pair| pair[1].at < pair[0].at) {
                 let [before, after] = from_fn(|i| side[at + i].at);
                 return Err(EngineError::Plan(PlanError {
@@ -193,7 +193,7 @@ mod tests {
     fn what_no_segment_says_is_refused_by_line_and_column() {
         let rest = ",0".repeat(16);
         assert!(Dialogue::read(&format!("heads\nsent,1,2,3,1448{rest}")).is_ok());
-        assert!(error("said,1").contains("line 2, direction is \"said\": it is sent or heard"));
+        assert!(error("said,1").contains("line 2, direction is \"said\": it is sent or received"));
         assert!(error("sent,1,2").contains("line 2, ack is missing: it is a whole number"));
         assert!(error("sent,-1").contains("line 2, time_ns is \"-1\": it is a whole number"));
         assert!(error(&format!("sent,1,2,3,65536{rest}")).contains("line 2, len is \"65536\": it is at most 65535"));
@@ -203,8 +203,8 @@ mod tests {
     #[test]
     fn time_runs_forwards() {
         let at = |ns: u64| Captured { at: Instant::from_ps(ns * 1_000), segment: Segment::default() };
-        let dialogue = Dialogue { sent: Vec::new(), heard: vec![at(3), at(5), at(4)] };
+        let dialogue = Dialogue { sent: Vec::new(), received: vec![at(3), at(5), at(4)] };
         let error = dialogue.check().expect_err("it runs backwards").to_string();
-        assert!(error.contains("dialogue.heard[2].at is 4 ns: the segment before it is of 5 ns"), "{error}");
+        assert!(error.contains("dialogue.received[2].at is 4 ns: the segment before it is of 5 ns"), "{error}");
     }
 }
