@@ -22,7 +22,7 @@ from daybreak.runs.staging import Staging
 from daybreak.scenario.lowering import Plan
 
 from ..single import OnProgress, Progress
-from . import dilation, image, programs, workplace
+from . import dilation, image, processor, programs, workplace
 from . import recipe as recipes
 from .choice import USUAL, Choice
 from .errors import GuestFailed, KernelEngineError
@@ -148,25 +148,27 @@ def memory(plan: types.Plan) -> str:
 
 def boot(program: Path, kernel: Path, directory: Path, watched: Watch, *, room: str, seed: int) -> None:
     """Boots a guest with `room` of memory and waits for its end. Raises GuestFailed if it leaves no result."""
-    guest = subprocess.Popen(
-        [program, "host", kernel, room],
-        cwd=directory,
-        env={"DAYBREAK_SEED": str(seed), "TMPDIR": workplace.memory_directory()},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    assert guest.stdin and guest.stdout and guest.stderr
-    try:
-        _listen(guest.stdout, guest.stdin, watched)
-    finally:
-        # The guest lives as long as this end is open.
-        guest.stdin.close()
-        guest.wait()
-        complaint = guest.stderr.read().decode(errors="replace").strip()
-        guest.stdout.close()
-        guest.stderr.close()
+    with processor.reserved(directory.parent) as own:
+        with processor.only(own):
+            guest = subprocess.Popen(
+                [program, "host", kernel, room],
+                cwd=directory,
+                env={"DAYBREAK_SEED": str(seed), "TMPDIR": workplace.memory_directory()},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        assert guest.stdin and guest.stdout and guest.stderr
+        try:
+            _listen(guest.stdout, guest.stdin, watched)
+        finally:
+            # The guest lives as long as this end is open.
+            guest.stdin.close()
+            guest.wait()
+            complaint = guest.stderr.read().decode(errors="replace").strip()
+            guest.stdout.close()
+            guest.stderr.close()
     if not watched.finished:
         raise watched.failure(complaint, guest.returncode)
 
