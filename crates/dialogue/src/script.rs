@@ -31,8 +31,8 @@ const NOT_MODELLED: [&str; 8] =
 pub struct Script {
     /// Settings of the stack.
     pub config: Config,
-    /// The version of Linux that behaves like this; `None` for all modelled versions.
-    pub linux: Option<String>,
+    /// The versions of Linux that behave like this, the first of which `config` has; empty for all modelled versions.
+    pub linux: Vec<String>,
     /// Name of the congestion rule in the registry.
     pub variant: String,
     /// Rate of the host's NIC; `None` for an infinite rate.
@@ -150,7 +150,7 @@ impl Parser {
         Self {
             script: Script {
                 config: Config::default(),
-                linux: None,
+                linux: Vec::new(),
                 variant: "reno".into(),
                 nic: None,
                 peer_window: 1 << 20,

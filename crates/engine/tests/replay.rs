@@ -172,7 +172,10 @@ fn a_receiver_without_timestamps_answers_as_the_kernels() {
     let plan: Plan =
         serde_json::from_str(include_str!("replay/bare-cubic-receiver-tcp_timestamps=false.json")).unwrap();
     let dialogue = logged(include_str!("replay/bare-cubic-receiver-tcp_timestamps=false-receiver.csv"));
-    assert!(dialogue.received[0].segment.ts_val != 0 && dialogue.received[1..].iter().all(|received| received.segment.ts_val == 0));
+    assert!(
+        dialogue.received[0].segment.ts_val != 0
+            && dialogue.received[1..].iter().all(|received| received.segment.ts_val == 0)
+    );
     let found = replay(&plan, 0, Side::Server, &dialogue).unwrap();
     assert_eq!((found.same, found.other_time), (found.theirs, 0));
     assert!(found.theirs > 30, "{} ACKs", found.theirs);

@@ -145,6 +145,58 @@ fn a_window_decays_while_the_flow_is_idle() {
     assert_eq!((segments(true), segments(false)), (155 + 10, 155 + 160));
 }
 
+/// A NIC lets two segments wait, and an ACK arrives. What is built before it echoes an older timestamp: also the segment that
+/// a departure of the same nanosecond lets go, where that comes first (Linux 7.3.4).
+#[test]
+fn a_departure_comes_before_an_ack_of_the_same_nanosecond_where_the_profile_says_so() {
+    let syn = |flags, at_us: u64, ts_val| Captured {
+        at: Instant::ZERO + Duration::from_us(at_us),
+        segment: Segment::from(Header {
+            ack: u64::from(flags == SYN_ACK),
+            window: 65_535,
+            flags: Flags(flags),
+            ts_val,
+            syn: SynOptions { mss: 8_960, window_scale_plus_one: 8, sack_permitted: true, timestamps: true },
+            ..Header::default()
+        }),
+    };
+    let ack = |at, ts_val| Captured {
+        at,
+        segment: Segment::from(Header {
+            seq: 1,
+            ack: 1,
+            window: 1 << 20,
+            flags: Flags::ACK,
+            ts_val,
+            ..Header::default()
+        }),
+    };
+    let echoes = |linux: &str, extra: &[Captured]| {
+        let plan = with(transfer(200 * MSS, LONG), "tcp_limit_output_bytes", json!(20_000));
+        let plan = with(plan, "linux", json!(linux));
+        let end = ack(Instant::ZERO + Duration::from_ms(21), 300);
+        let received = [syn(SYN_ACK, 20_000, 100)].iter().chain(extra).chain([&end]).copied().collect();
+        let dialogue = Dialogue { sent: vec![syn(SYN, 0, 1)], received };
+        let found = replay(&plan, 0, Side::Client, &dialogue).unwrap();
+        let data = found.sent.iter().filter(|sent| sent.segment.len > 0 && sent.segment.ts_ecr < 300);
+        data.map(|sent| sent.segment.ts_ecr).collect::<Vec<_>>()
+    };
+    let older = |linux: &str, at_ns: u64| {
+        let at = Instant::ZERO + Duration::from_ns(at_ns);
+        echoes(linux, &[ack(at, 200)]).iter().filter(|&&echo| echo == 100).count()
+    };
+    // The first nanosecond at which the ACK comes after the seventh segment.
+    let first = |linux: &str| {
+        let (mut low, mut high) = (20_000_000, 20_200_000);
+        while low < high {
+            let middle = (low + high) / 2;
+            if older(linux, middle) >= 7 { high = middle } else { low = middle + 1 }
+        }
+        low
+    };
+    assert_eq!([first("6.1"), first("6.12")], [first("7.3") + 1; 2]);
+}
+
 /// Who asks for ECN, and who grants it (RFC 3168, section 6.1.1).
 #[test]
 fn ecn_is_negotiated_as_both_stacks_say() {

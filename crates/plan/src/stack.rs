@@ -13,6 +13,9 @@ pub enum Linux {
     /// Its differences are a list of behaviours.
     #[serde(rename = "6.12")]
     V6_12,
+    /// These and some more.
+    #[serde(rename = "7.3")]
+    V7_3,
 }
 
 impl Linux {
@@ -21,6 +24,7 @@ impl Linux {
         match self {
             Self::V6_1 => "6.1",
             Self::V6_12 => "6.12",
+            Self::V7_3 => "7.3",
         }
     }
 }

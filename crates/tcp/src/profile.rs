@@ -7,7 +7,7 @@
 //! [`Profile::of_linux`] has what a later Linux does otherwise; behaviours of older stacks are switched on one by one.
 
 /// The versions of Linux that are modelled whole, as scenarios and dialogues name them; the first one is the usual one.
-pub const LINUX: [&str; 2] = ["6.1", "6.12"];
+pub const LINUX: [&str; 3] = ["6.1", "6.12", "7.3"];
 
 /// ns-2.35, whose sender is in these points the one of Linux 2.6.22 (the preset `ns2-2009` of a scenario).
 const NS2: &str = "ns2-2009";
@@ -17,6 +17,8 @@ const LINUX_4_15: &str = "linux-4.15";
 const LINUX_2_6: &str = "linux-2.6";
 /// Linux 6.12.117.
 const LINUX_6_12: &str = "linux-6.12";
+/// Linux 7.3.4, which has all of that as well.
+const LINUX_7_3: &str = "linux-7.3";
 
 /// What this stack does otherwise than Linux 6.1.192, each behaviour a switch of its own that is off there. [`BEHAVIOURS`]
 /// lists which stacks behave so.
@@ -88,6 +90,31 @@ pub struct Profile {
     pub filled_segments: bool,
     /// Small buffers of frames and of segments that are sent are all of one size, 256 bytes of room.
     pub small_heads: bool,
+    /// The receive buffer is sized for twice what was read in a round trip, twice what that is more than before, and what
+    /// lies ahead of a hole; where the RTT is less than 1 ms (`tcp_rcvbuf_low_rtt`), in place of the second for the part
+    /// of the first that it is of 1 ms.
+    pub room_by_rtt: bool,
+    /// Segments ahead of a hole make the receive buffer grow as well.
+    pub room_for_holes: bool,
+    /// The receiver takes no RTT that is longer than what it has measured while something waits to be read.
+    pub rtt_when_read: bool,
+    /// SACKs are held back for 33 % of the RTT (`tcp_comp_sack_rtt_percent`), not for a twentieth.
+    pub longer_compression: bool,
+    /// RACK finds losses whatever `tcp_recovery` is.
+    pub always_rack: bool,
+    /// An application may ask for a receive buffer of 4 MB (`net.core.rmem_max`), for which the window scale is chosen.
+    pub larger_scale: bool,
+    /// What was never sent is not acknowledged without an answer (RFC 5961, section 5.2).
+    pub answers_unsent: bool,
+    /// The acknowledgement that ends a handshake has to echo the timestamp of a SYN-ACK.
+    pub checked_echo: bool,
+    /// `tcp_limit_output_bytes` is a limit of paced senders as well.
+    pub limited_pacing: bool,
+    /// An acknowledgement that was overtaken by data is dropped without an answer where its timestamp is old.
+    pub silent_old_acks: bool,
+    /// Where a segment leaves the NIC in the nanosecond in which another arrives, what it lets go is built first. Only replays
+    /// of captures heed it.
+    pub departures_first: bool,
 }
 
 /// One behaviour of [`Profile`].
@@ -176,81 +203,147 @@ pub const BEHAVIOURS: &[Behaviour] = &[
     },
     Behaviour {
         name: "measured_share",
-        stacks: &[LINUX_6_12],
+        stacks: &[LINUX_6_12, LINUX_7_3],
         dialogues: &["share_of_payload"],
         switch: |profile| &mut profile.measured_share,
     },
     Behaviour {
         name: "unread_apart",
-        stacks: &[LINUX_6_12],
+        stacks: &[LINUX_6_12, LINUX_7_3],
         dialogues: &[],
         switch: |profile| &mut profile.unread_apart,
     },
     Behaviour {
         name: "wide_first_window",
-        stacks: &[LINUX_6_12],
+        stacks: &[LINUX_6_12, LINUX_7_3],
         dialogues: &["first_window_wide"],
         switch: |profile| &mut profile.wide_first_window,
     },
     Behaviour {
         name: "whole_tick_rtts",
-        stacks: &[LINUX_6_12],
+        stacks: &[LINUX_6_12, LINUX_7_3],
         dialogues: &[],
         switch: |profile| &mut profile.whole_tick_rtts,
     },
     Behaviour {
         name: "sizes_above_holes",
-        stacks: &[LINUX_6_12],
+        stacks: &[LINUX_6_12, LINUX_7_3],
         dialogues: &["share_above_a_hole"],
         switch: |profile| &mut profile.sizes_above_holes,
     },
     Behaviour {
         name: "shorter_delays",
-        stacks: &[LINUX_6_12],
+        stacks: &[LINUX_6_12, LINUX_7_3],
         dialogues: &["delayed_ack_limit"],
         switch: |profile| &mut profile.shorter_delays,
     },
     Behaviour {
         name: "same_segment_closes",
-        stacks: &[LINUX_6_12],
+        stacks: &[LINUX_6_12, LINUX_7_3],
         dialogues: &["window_closes_while_quiet"],
         switch: |profile| &mut profile.same_segment_closes,
     },
     Behaviour {
         name: "answers_when_full",
-        stacks: &[LINUX_6_12],
+        stacks: &[LINUX_6_12, LINUX_7_3],
         dialogues: &["fin_when_full", "overflow_closes"],
         switch: |profile| &mut profile.answers_when_full,
     },
     Behaviour {
         name: "prunes_beyond",
-        stacks: &[LINUX_6_12],
+        stacks: &[LINUX_6_12, LINUX_7_3],
         dialogues: &["overflow_beyond"],
         switch: |profile| &mut profile.prunes_beyond,
     },
     Behaviour {
         name: "linear_syn_timeouts",
-        stacks: &[LINUX_6_12],
+        stacks: &[LINUX_6_12, LINUX_7_3],
         dialogues: &["syn_linear"],
         switch: |profile| &mut profile.linear_syn_timeouts,
     },
     Behaviour {
         name: "fin_waits",
-        stacks: &[LINUX_6_12],
+        stacks: &[LINUX_6_12, LINUX_7_3],
         dialogues: &["fin_waits"],
         switch: |profile| &mut profile.fin_waits,
     },
     Behaviour {
         name: "filled_segments",
-        stacks: &[LINUX_6_12],
+        stacks: &[LINUX_6_12, LINUX_7_3],
         dialogues: &["segments_filled", "segments_filled_by_a_window"],
         switch: |profile| &mut profile.filled_segments,
     },
     Behaviour {
         name: "small_heads",
-        stacks: &[LINUX_6_12],
+        stacks: &[LINUX_6_12, LINUX_7_3],
         dialogues: &["send_buffer_small_heads"],
         switch: |profile| &mut profile.small_heads,
+    },
+    Behaviour {
+        name: "room_by_rtt",
+        stacks: &[LINUX_7_3],
+        dialogues: &["room_for_growth", "room_for_growth_nearby"],
+        switch: |profile| &mut profile.room_by_rtt,
+    },
+    Behaviour {
+        name: "room_for_holes",
+        stacks: &[LINUX_7_3],
+        dialogues: &["room_for_holes"],
+        switch: |profile| &mut profile.room_for_holes,
+    },
+    Behaviour {
+        name: "rtt_when_read",
+        stacks: &[LINUX_7_3],
+        dialogues: &[],
+        switch: |profile| &mut profile.rtt_when_read,
+    },
+    Behaviour {
+        name: "longer_compression",
+        stacks: &[LINUX_7_3],
+        dialogues: &["sack_compression_longer"],
+        switch: |profile| &mut profile.longer_compression,
+    },
+    Behaviour {
+        name: "always_rack",
+        stacks: &[LINUX_7_3],
+        dialogues: &["rack_always"],
+        switch: |profile| &mut profile.always_rack,
+    },
+    Behaviour {
+        name: "larger_scale",
+        stacks: &[LINUX_7_3],
+        dialogues: &["window_scale_larger"],
+        switch: |profile| &mut profile.larger_scale,
+    },
+    Behaviour {
+        name: "answers_unsent",
+        stacks: &[LINUX_7_3],
+        dialogues: &["ack_of_unsent_answered"],
+        switch: |profile| &mut profile.answers_unsent,
+    },
+    Behaviour {
+        name: "checked_echo",
+        stacks: &[LINUX_7_3],
+        dialogues: &["handshake_echo_checked"],
+        switch: |profile| &mut profile.checked_echo,
+    },
+    Behaviour {
+        name: "limited_pacing",
+        stacks: &[LINUX_7_3],
+        dialogues: &["small_queues_paced"],
+        switch: |profile| &mut profile.limited_pacing,
+    },
+    Behaviour {
+        name: "silent_old_acks",
+        stacks: &[LINUX_7_3],
+        dialogues: &["old_ack_in_silence"],
+        switch: |profile| &mut profile.silent_old_acks,
+    },
+    Behaviour {
+        name: "departures_first",
+        stacks: &[LINUX_7_3],
+        dialogues: &[],
+        switch: |profile| &mut profile.departures_first,
     },
 ];
 

@@ -27,7 +27,7 @@ ShownAs: TypeAlias = Literal["ece"]
 Downtime: TypeAlias = Literal["drop", "hold", "drain", "make_before_break"]
 """What happens to packets while a route or a gate is dark."""
 
-Linux: TypeAlias = Literal["6.1", "6.12"]
+Linux: TypeAlias = Literal["6.1", "6.12", "7.3"]
 """A version of Linux that is modelled completely: see `daybreak_tcp::profile`."""
 
 Legacy: TypeAlias = Literal[

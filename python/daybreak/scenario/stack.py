@@ -13,7 +13,7 @@ Legacy = Literal[
     "no_echo_samples", "no_receive_window",
 ]  # fmt: skip
 """A mechanism of older stacks, by name."""
-Linux = Literal["6.1", "6.12"]
+Linux = Literal["6.1", "6.12", "7.3"]
 """A version whose TCP is modelled completely."""
 Bytes = Annotated[int, Field(ge=0, le=2**40)]
 
@@ -74,8 +74,9 @@ class Stack(Model):
     of Linux 2.6.22. Its CUBIC is `{name = "cubic", beta = 0.8, hystart = false, max_increment = 16, ack_ratio =
     true}`."""
     linux: Linux = "6.1"
-    """Version of Linux whose TCP is modelled: "6.1" (6.1.192) or "6.12" (6.12.117). With `--kernel 6.12` all hosts have
-    this one; the kernel engine refuses a scenario with another version than its kernel's, or with several."""
+    """Version of Linux whose TCP is modelled: "6.1" (6.1.192), "6.12" (6.12.117) or "7.3" (7.3.4). With `--kernel 6.12`
+    all hosts have this one; the kernel engine refuses a scenario with another version than its kernel's, or with
+    several."""
     mtu: int = Field(default=1500, ge=576, le=65_535)
     """Largest IP packet, in bytes."""
     initial_window: int = Field(default=10, ge=1, le=10_000)

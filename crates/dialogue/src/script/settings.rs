@@ -109,7 +109,11 @@ impl Parser {
             "linux" => {
                 let version = words.take("a version")?;
                 linux(&mut config.profile, version)?;
-                self.script.linux = Some(version.into());
+                self.script.linux.push(version.into());
+                while let Ok(version) = words.take("a version") {
+                    linux(&mut Profile::default(), version)?;
+                    self.script.linux.push(version.into());
+                }
             }
             "max_pacing_rate" => config.max_pacing_rate = words.rate("max_pacing_rate")?,
             word => return Err(format!("unknown setting \"{word}\"")),

@@ -81,13 +81,17 @@ impl End {
         self.act(at);
     }
 
-    /// Everything that is due before `until`: at one time, what arrives comes before what is due.
+    /// Everything that is due before `until`: at one time, what arrives comes before what is due, but for what a departure
+    /// lets go in some kernels.
     pub fn wait(&mut self, until: Instant) {
         loop {
             let (timer, freed, thinks) =
                 (self.connection.poll_timeout(), self.nic.next_start(), self.process.poll_timeout());
             let now = timer.min(freed).min(thinks);
             if now >= until {
+                if freed == until && self.config.profile.departures_first && self.free(until, until) {
+                    self.transmit(until);
+                }
                 break;
             }
             if timer <= freed.min(thinks) {

@@ -57,10 +57,11 @@ impl Connection {
         let is_too_old = self.sender.is_too_old(segment.ack, self.is_opener);
         if segment.ack > sender.snd_nxt() || is_too_old {
             // It acknowledges what was never sent, or so little that it may be a guess (RFC 5961, section 5.2): nothing of
-            // it counts, but that it may lie outside the window. Linux 6.1 answers the former only when one side has closed.
+            // it counts, but that it may lie outside the window. Linux 6.1 answers the former only when one side has closed,
+            // and Linux 7.3 always.
             if !self.receiver.check(now, segment, &progress()) {
                 self.ack_fields_cached = false;
-            } else if is_too_old || self.state != State::Established {
+            } else if is_too_old || self.state != State::Established || self.handshake.profile.answers_unsent {
                 self.challenge();
             }
             return;

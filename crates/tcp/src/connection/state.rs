@@ -3,7 +3,7 @@
 use daybreak_units::Instant;
 
 use super::Connection;
-use crate::config::{Config, EcnMode};
+use crate::config::{Config, EcnMode, Profile};
 use crate::receiver::Negotiated;
 use crate::sender::Opening;
 use crate::sender::sizes::FullSegment;
@@ -61,8 +61,11 @@ pub(super) struct Handshake {
     sent_at: Instant,
     /// Its timestamp.
     stamp: u32,
+    /// The timestamp of the last one.
+    last_stamp: u32,
     /// ECN is granted to the peer.
     ecn_granted: bool,
+    pub profile: Profile,
 }
 
 impl Handshake {
@@ -83,8 +86,19 @@ impl Handshake {
             timeouts: 0,
             sent_at: Instant::ZERO,
             stamp: 0,
+            last_stamp: 0,
             ecn_granted: false,
+            profile: config.profile,
         }
+    }
+}
+
+impl Handshake {
+    /// A segment echoes a timestamp that is of no SYN-ACK, where that is looked at.
+    pub fn is_unasked(&self, ts_ecr: u32) -> bool {
+        self.profile.checked_echo
+            && ts_ecr != 0
+            && ts_ecr.wrapping_sub(self.stamp) > self.last_stamp.wrapping_sub(self.stamp)
     }
 }
 
@@ -98,6 +112,7 @@ impl Connection {
             handshake.sent_at = self.sender.clock().now;
             handshake.stamp = self.sender.clock().timestamp;
         }
+        handshake.last_stamp = self.sender.clock().timestamp;
         handshake.sent += 1;
         let is_repeated = handshake.sent > 1;
         let reply = self.state == State::SynReceived;

@@ -23,7 +23,8 @@ impl Connection {
             self.answer_with_reset(segment);
             return false;
         }
-        if is_old || !self.receiver.is_in_first_window(segment) {
+        let is_unasked = self.timestamps && self.handshake.is_unasked(segment.ts_ecr);
+        if is_old || is_unasked || !self.receiver.is_in_first_window(segment) {
             let is_data = segment.sequence_len() > 0 && !has(Flags::SYN);
             if !has(Flags::RST) && (is_data || self.may_answer()) {
                 self.repeat_acknowledgement();

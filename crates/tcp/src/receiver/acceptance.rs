@@ -55,6 +55,9 @@ impl Receiver {
             && !self.profile.no_paws
             && newer < -PAWS_SLACK
             && !self.is_reordered_ack(segment, newer, sender);
+        if stale && self.profile.silent_old_acks && segment.sequence_len() == 0 && segment.seq < self.rcv_nxt {
+            return false;
+        }
         if stale || !self.is_in_window(segment) {
             self.reject(now, segment, end);
             return false;

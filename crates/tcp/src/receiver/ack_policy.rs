@@ -110,6 +110,8 @@ pub(super) struct AckPolicy {
     compression_delay: Duration,
     compression_slack: Duration,
     compression_limit: u32,
+    /// The part of the RTT that SACKs are held back for, in percent.
+    compression_percent: u64,
 }
 
 impl AckPolicy {
@@ -144,6 +146,7 @@ impl AckPolicy {
             compression_delay: config.comp_sack_delay,
             compression_slack: config.comp_sack_slack,
             compression_limit: config.comp_sack_nr,
+            compression_percent: if config.profile.longer_compression { 33 } else { 5 },
             ack_every_packet: config.profile.ack_every_packet,
         }
     }
@@ -285,8 +288,8 @@ impl AckPolicy {
         Decision::Later
     }
 
-    /// Above a hole: an ACK at once for the first duplicates of `rcv_nxt`, then one per 5 % of the RTT,
-    /// given in eighths of a microsecond.
+    /// Above a hole: an ACK at once for the first duplicates of `rcv_nxt`, then one for each twentieth of the RTT, or for
+    /// a third; the RTT is given in eighths of a microsecond.
     pub(super) fn compress(&mut self, now: Instant, rcv_nxt: u64, rcv_rtt_us8: u64, srtt: Duration) -> Decision {
         if self.compressed >= self.compression_limit {
             return Decision::Now;
@@ -307,7 +310,8 @@ impl AckPolicy {
         if self.compressed_fires == Instant::NEVER {
             let srtt_us8 = srtt.as_ns() * 8 / 1_000;
             let rtt_us8 = if srtt_us8 != 0 { rcv_rtt_us8.min(srtt_us8) } else { rcv_rtt_us8 };
-            let delay = Duration::from_ns(rtt_us8 * (1_000 / 8) / 20).min(self.compression_delay);
+            let delay = Duration::from_ns(rtt_us8 * (1_000 / 8) * self.compression_percent / 100);
+            let delay = delay.min(self.compression_delay);
             // The timer may fire anywhere within its slack; an idle host fires it at the end.
             self.compressed_fires = now.saturating_add(delay).saturating_add(self.compression_slack);
         }

@@ -116,7 +116,7 @@ impl Receiver {
             }
             self.acknowledge_quickly(MAX_QUICKACKS);
         } else {
-            self.take_out_of_order(segment, end);
+            self.take_out_of_order(now, segment, end);
             if self.joins_after_ack.is_some() {
                 self.ack_pending = true;
                 return Received::default();
@@ -231,7 +231,7 @@ impl Receiver {
     }
 
     /// The segment lies beyond a hole.
-    fn take_out_of_order(&mut self, segment: &Segment, end: u64) {
+    fn take_out_of_order(&mut self, now: Instant, segment: &Segment, end: u64) {
         self.check_ce(segment, self.memory());
         if !self.find_room(segment.seq) {
             return;
@@ -255,6 +255,7 @@ impl Receiver {
             self.counters.duplicates += 1;
         }
         if !self.negotiated.sack {
+            self.make_room_ahead(now);
             return;
         }
         self.has_blocks = true;
@@ -285,6 +286,20 @@ impl Receiver {
         if let Some(growth) = growth {
             self.grow(growth);
         }
+        self.make_room_ahead(now);
+    }
+
+    /// What lies ahead of a hole may make the buffer grow: not with the segment that ends the handshake, when no
+    /// application has accepted the connection.
+    pub(super) fn make_room_ahead(&mut self, now: Instant) {
+        if now != self.established_at {
+            self.window.make_room_ahead(self.ahead());
+        }
+    }
+
+    /// How far beyond what came in order the last segment ahead of a hole ends; 0 where there is none.
+    pub(super) fn ahead(&self) -> u64 {
+        self.queue.end().saturating_sub(self.rcv_nxt)
     }
 
     pub(super) fn grow(&mut self, growth: Growth) {
@@ -333,7 +348,7 @@ impl Receiver {
         let ticks = self.timestamps.at(now).wrapping_sub(segment.ts_ecr);
         if ticks < i32::MAX as u32 && (ticks > 0 || !self.profile.whole_tick_rtts) {
             let tick_us = self.timestamps.tick.as_us();
-            self.window.rtt_by_timestamp(u64::from(ticks.max(1)) * tick_us);
+            self.window.rtt_by_timestamp(u64::from(ticks.max(1)) * tick_us, self.has_unread());
         }
     }
 }

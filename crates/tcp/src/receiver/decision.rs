@@ -29,7 +29,7 @@ impl Receiver {
                 self.window.offer(self.rcv_nxt, candidate);
                 self.offer_settled = true;
                 self.ack_pending = true;
-                self.window.adjust_space(now, self.rcv_nxt, self.rcv_nxt);
+                self.window.adjust_space(now, self.rcv_nxt, self.rcv_nxt, 0);
                 // The read may free so much that another ACK must follow.
                 self.update_follows = self.window_doubles(u64::from(len));
                 return;
@@ -39,7 +39,7 @@ impl Receiver {
             self.settle_before_read(self.window.cost_of(len));
             self.ack_pending = true;
         }
-        self.window.adjust_space(now, self.rcv_nxt, self.rcv_nxt);
+        self.window.adjust_space(now, self.rcv_nxt, self.rcv_nxt, 0);
         self.ack_pending |= self.policy.due_after_read(unacked, true) || self.window_doubles(u64::from(len));
     }
 
@@ -95,7 +95,7 @@ impl Receiver {
         }
         if delivered > 0 {
             // Linux reads one `sk_buff` at a time: right-sizing sees only the first in this round trip.
-            self.window.adjust_space(now, first_end, self.rcv_nxt);
+            self.window.adjust_space(now, first_end, self.rcv_nxt, self.ahead());
         }
         // The ACK goes out before the application reads, which may free so much that another must follow.
         self.update_follows = decision == Decision::Now && self.window_doubles(delivered);

@@ -148,6 +148,8 @@ pub struct Receiver {
     profile: Profile,
     /// Last answer to a segment without data from outside the window.
     last_invalid: Option<Instant>,
+    /// When the handshake was done.
+    established_at: Instant,
     timestamps: TimestampClock,
     counters: ReceiverCounters,
     pub(crate) fast_path: FastPath,
@@ -186,6 +188,7 @@ impl Receiver {
             dsack_enabled: config.dsack,
             profile: config.profile,
             last_invalid: None,
+            established_at: Instant::ZERO,
             timestamps: TimestampClock::new(config),
             counters: ReceiverCounters::default(),
             fast_path: FastPath::default(),
@@ -259,6 +262,7 @@ impl Receiver {
             return;
         }
         self.window.established(now, self.rcv_nxt);
+        self.established_at = now;
         // The socket has not sent what answered segments before it was made.
         self.last_invalid = None;
         let header = if self.negotiated.timestamps { 32 } else { 20 };

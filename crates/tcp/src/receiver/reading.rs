@@ -82,6 +82,7 @@ impl Receiver {
     pub fn read(&mut self, now: Instant, bytes: u64) -> u64 {
         let has_fin = self.fin_seq < self.rcv_nxt;
         let end = self.rcv_nxt - u64::from(has_fin);
+        let ahead = self.ahead();
         let Some(unread) = &mut self.unread else { return 0 };
         let start = unread.next;
         let until = start.saturating_add(bytes).min(end);
@@ -89,7 +90,7 @@ impl Receiver {
             let Some(piece) = unread.pieces.front() else { break };
             let (end, memory) = (piece.end, piece.buffer.memory);
             unread.next = end.min(until);
-            self.window.adjust_space(now, unread.next, self.rcv_nxt);
+            self.window.adjust_space(now, unread.next, self.rcv_nxt, ahead);
             if unread.next == end {
                 unread.pieces.pop_front();
                 unread.memory -= memory;

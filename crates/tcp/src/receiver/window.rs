@@ -23,6 +23,8 @@ const MAX_WINDOW_SCALE: u8 = 14;
 const SMALLEST_BUFFER: u64 = 2_048 + 256;
 /// The buffer that an application may set (`net.core.rmem_max`): the window scale is chosen for it as well.
 const LARGEST_SET: u64 = 212_992;
+/// The same with [`crate::config::Profile::larger_scale`].
+const LARGER_SET: u64 = 4 << 20;
 /// Largest value of the window field.
 const MAX_FIELD: u64 = 65_535;
 
@@ -371,7 +373,8 @@ impl ReceiveWindow {
         self.rcv_wnd = if self.profile.wide_first_window { space } else { space.min(MAX_FIELD) };
         self.scale = 0;
         if window_scaling {
-            let largest = space.max(self.rmem_max).max(LARGEST_SET).min(self.window_clamp).max(1);
+            let largest_set = if self.profile.larger_scale { LARGER_SET } else { LARGEST_SET };
+            let largest = space.max(self.rmem_max).max(largest_set).min(self.window_clamp).max(1);
             self.scale = (largest.ilog2() as u8).saturating_sub(15).min(MAX_WINDOW_SCALE);
         }
         self.window_clamp = self.window_clamp.min(MAX_FIELD << self.scale);

@@ -30,7 +30,7 @@ pub(super) struct Settings {
 impl Settings {
     pub fn new(config: &Config, clock: &Clock) -> Self {
         Self {
-            rack: config.rack,
+            rack: config.rack || (config.profile.always_rack && !config.profile.fack),
             rack_static_window: config.rack_static_window,
             rack_no_threshold: config.rack_no_threshold,
             frto: config.frto,

@@ -17,6 +17,7 @@ macro_rules! dialogues {
 dialogues! {
     ack_every_packet,
     ack_of_unsent,
+    ack_of_unsent_answered,
     ack_of_unsent_closing,
     ack_off,
     ack_off_syn_received,
@@ -135,6 +136,8 @@ dialogues! {
     half_window,
     handshake_active,
     handshake_bare_peer,
+    handshake_echo,
+    handshake_echo_checked,
     handshake_not_measured,
     handshake_passive,
     handshake_without_delay,
@@ -146,15 +149,16 @@ dialogues! {
     listener_answers,
     mss_least,
     newreno_without_sack,
+    no_echo_samples,
+    no_paws,
     no_probe_without_sack,
     no_rack_loss_by_count,
     no_rack_partial_ack,
-    no_echo_samples,
-    no_paws,
     no_receive_window,
     no_receive_window_at_receiver,
     no_undo,
     nodelay,
+    old_ack_in_silence,
     overflow_beyond,
     overflow_closes,
     overflow_copied,
@@ -175,6 +179,7 @@ dialogues! {
     quick_ack_crowded,
     quick_ack_jumbo,
     quick_ack_refused,
+    rack_always,
     rack_lost_retransmission,
     rack_no_threshold,
     rack_reordering,
@@ -205,10 +210,13 @@ dialogues! {
     rest_and_outstanding,
     retcp_circuit,
     retcp_loss,
+    room_for_growth,
+    room_for_growth_nearby,
+    room_for_holes,
     rto,
     rto_after_ecn_echo,
-    rto_before_pacing,
     rto_again_after_progress,
+    rto_before_pacing,
     rto_restart,
     rto_undone_by_timestamp,
     rto_undone_threshold,
@@ -218,6 +226,7 @@ dialogues! {
     sack_compression,
     sack_compression_delayed_ack,
     sack_compression_fraction,
+    sack_compression_longer,
     sack_of_joined_part,
     sack_recovery,
     sack_without_timestamps,
@@ -245,6 +254,7 @@ dialogues! {
     shrunk_window_timeout,
     slow_start,
     small_queues,
+    small_queues_paced,
     small_segments_joined,
     small_segments_joined_fin,
     small_segments_joined_recovery,
@@ -309,6 +319,7 @@ dialogues! {
     window_of_each_segment,
     window_probe_of_a_part,
     window_probe_then_small_rest,
+    window_scale_larger,
     window_scale_least,
     window_scaling_absent,
     window_shrinks_while_quiet,
@@ -329,8 +340,10 @@ fn directory() -> PathBuf {
 fn check(name: &str) {
     let text = std::fs::read_to_string(directory().join(name).with_extension("dialogue")).expect("the file is there");
     let script = Script::parse(&text).unwrap_or_else(|error| panic!("{name}.dialogue, {error}"));
-    let versions = script.linux.as_deref().map_or(LINUX.to_vec(), |version| vec![version]);
+    let of: Vec<&str> = script.linux.iter().map(String::as_str).collect();
+    let versions = if of.is_empty() { LINUX.to_vec() } else { of };
     for version in versions {
+        // A later version has all behaviours of the first one that is named.
         if let Err(error) = play_with(&script, |profile| profile.add_linux(version).expect("it is modelled")) {
             panic!("{name}.dialogue, Linux {version}, {error}");
         }

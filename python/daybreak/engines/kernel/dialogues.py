@@ -27,7 +27,7 @@ SUFFIX = ".dialogue"
 _IN_A_WORKING_COPY = Path("crates/tcp/tests/dialogues")
 # The guest's random numbers (initial sequence numbers, timestamps) are no part of a dialogue.
 _SEED = 1
-_LINUX = re.compile(r"^config linux (\d+\.\d+)\s*$", re.MULTILINE)
+_LINUX = re.compile(r"^config linux (\d+\.\d+(?:[ \t]+\d+\.\d+)*)\s*$", re.MULTILINE)
 _TICK = re.compile(r"^config jiffy (\d+)ms\s*$", re.MULTILINE)
 
 Kind = Literal["agrees", "differs", "does not apply", "unreadable"]
@@ -71,8 +71,8 @@ def play(
     all_versions: bool = False,
 ) -> list[Verdict]:
     """Plays each file from a fresh start; verdicts in the order of the names. Dialogues with another tick than the
-    default (`config jiffy`) are played with an image of the choice that has it, if there is one. Those for another
-    version of Linux (`config linux`) do not apply, unless `all_versions` is set. Raises GuestFailed for a crash."""
+    default (`config jiffy`) are played with an image of the choice that has it, if there is one. Those for other
+    versions of Linux (`config linux`) do not apply, unless `all_versions` is set. Raises GuestFailed for a crash."""
     texts = {file.stem: _read(file) for file in files}
     if len(texts) < len(files):
         raise NoDialogue("two of the dialogues have the same name: play them one after the other")
@@ -80,9 +80,10 @@ def play(
     built = {one.hz for one in fitting}
     verdicts: list[Verdict] = []
     for name, text in [] if all_versions else list(texts.items()):
-        if (of := _LINUX.search(text)) and of[1] != series(fitting[0].source_version):
+        of = _LINUX.search(text)
+        if of and series(fitting[0].source_version) not in (versions := of[1].split()):
             del texts[name]
-            verdicts.append(Verdict(name, "does not apply", None, f"it is for Linux {of[1]}"))
+            verdicts.append(Verdict(name, "does not apply", None, f"it is for Linux {' and '.join(versions)}"))
     by_hz: dict[int, dict[str, str]] = {}
     for name, text in texts.items():
         hz = choice.hz or _hz(text)

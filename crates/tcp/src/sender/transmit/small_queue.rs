@@ -136,7 +136,7 @@ impl Sender {
         }
         let rate = self.path.window.pacing_rate.as_bytes_per_sec();
         let mut limit = two.max(rate >> 10);
-        if !self.path.window.is_paced {
+        if !self.path.window.is_paced || self.settings.profile.limited_pacing {
             limit = limit.min(self.small_queue.limit);
         }
         if held < limit << factor_shift || self.flight.len() <= 1 {
