@@ -58,7 +58,7 @@ def test_ten_lines_are_a_scenario():
         ({"flows.0.count": -3}, "flows[0].count = -3: expected at least 1"),
         ({"flows.0.count": "many"}, 'flows[0].count = "many": expected a whole number'),
         ({"stop": "never"}, "stop = \"never\": expected 'flows_complete' or 'duration'"),
-        ({"stack.linux": "6.13"}, "stack.linux = \"6.13\": expected '6.1' or '6.12'"),
+        ({"stack.linux": "6.13"}, "stack.linux = \"6.13\": expected '6.1', '6.12' or '7.3'"),
         ({"name": ""}, 'name = "": expected a text that is not empty'),
         ({"stack": {"mtu": 100}}, "stack.mtu = 100: expected at least 576"),
         ({"stack": {"tcp_rmem": [9, 5, 7]}}, "stack has tcp_rmem = [9, 5, 7]: expected minimum, default and maximum"),

@@ -1,6 +1,7 @@
 //! Errors name the line and the word; what a line stands for.
 
 use super::*;
+use daybreak_tcp::config::Profile;
 
 fn error(text: &str) -> String {
     Script::parse(text).expect_err("the text is wrong").to_string()
@@ -68,6 +69,17 @@ fn errors_name_the_line_and_the_word() {
     for (text, expected) in cases {
         assert_eq!(error(text), expected, "of {text:?}");
     }
+}
+
+#[test]
+fn a_dialogue_may_be_of_several_versions_and_has_the_settings_of_the_first() {
+    let script = Script::parse("config linux 6.12 7.3\n0 open").expect("valid");
+    assert_eq!(script.linux, ["6.12", "7.3"]);
+    assert_eq!(Some(script.config.profile), Profile::of_linux("6.12"));
+    assert!(Script::parse("0 open").expect("valid").linux.is_empty());
+    assert!(
+        error("config linux 6.1 6.2\n0 open").contains("unknown version of Linux \"6.2\"; known are 6.1, 6.12, 7.3")
+    );
 }
 
 #[test]
