@@ -108,6 +108,8 @@ pub struct Profile {
     pub answers_unsent: bool,
     /// The acknowledgement that ends a handshake has to echo the timestamp of a SYN-ACK.
     pub checked_echo: bool,
+    /// A SYN-ACK that follows one which a timeout has sent again grants no ECN.
+    pub withheld_ece: bool,
     /// `tcp_limit_output_bytes` is a limit of paced senders as well.
     pub limited_pacing: bool,
     /// An acknowledgement that was overtaken by data is dropped without an answer where its timestamp is old.
@@ -326,6 +328,12 @@ pub const BEHAVIOURS: &[Behaviour] = &[
         stacks: &[LINUX_7_3],
         dialogues: &["handshake_echo_checked"],
         switch: |profile| &mut profile.checked_echo,
+    },
+    Behaviour {
+        name: "withheld_ece",
+        stacks: &[LINUX_7_3],
+        dialogues: &["syn_ack_without_ece"],
+        switch: |profile| &mut profile.withheld_ece,
     },
     Behaviour {
         name: "limited_pacing",

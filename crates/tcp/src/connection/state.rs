@@ -65,6 +65,8 @@ pub(super) struct Handshake {
     last_stamp: u32,
     /// ECN is granted to the peer.
     ecn_granted: bool,
+    /// A timeout had passed when the last one was sent.
+    sent_late: bool,
     pub profile: Profile,
 }
 
@@ -88,6 +90,7 @@ impl Handshake {
             stamp: 0,
             last_stamp: 0,
             ecn_granted: false,
+            sent_late: false,
             profile: config.profile,
         }
     }
@@ -117,12 +120,14 @@ impl Connection {
         let is_repeated = handshake.sent > 1;
         let reply = self.state == State::SynReceived;
         let ecn = self.sender.ecn().control;
+        let sent_late = handshake.timeouts > 0;
         let mut segment = Segment::from(Header { flags: Flags::SYN, ecn, syn: handshake.offer, ..Header::default() });
         if reply {
             segment.flags = segment.flags.with(Flags::ACK);
             segment.syn.sack_permitted = self.sender.sack_permitted();
             segment.syn.timestamps = self.timestamps;
-            if handshake.ecn_granted {
+            let is_withheld = handshake.sent_late && handshake.profile.withheld_ece;
+            if handshake.ecn_granted && !is_withheld {
                 segment.flags = segment.flags.with(Flags::ECE);
             }
         } else if handshake.ask_ecn && handshake.sent == 1 {
@@ -133,6 +138,7 @@ impl Connection {
         if segment.syn.timestamps {
             segment.ts_val = self.sender.clock().timestamp;
         }
+        handshake.sent_late = sent_late;
         self.receiver.fill_syn(&mut segment);
         self.sender.on_syn_sent(is_repeated);
         segment

@@ -270,6 +270,7 @@ dialogues! {
     syn_counted,
     syn_doubling,
     syn_in_established,
+    syn_ack_without_ece,
     syn_linear,
     syn_needlessly_again,
     syn_received_again,
