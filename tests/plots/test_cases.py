@@ -137,6 +137,14 @@ def test_a_sequence_goes_up_to_what_was_delivered_and_a_short_run_has_no_phase_l
     curves = plots.figure_content(both, what=["sequence"]).rows[0].panel.curves
     unit = 1e6 if "MB" in plots.figure_content(both, what=["sequence"]).rows[0].ylabel else 1e3
     assert [table["mean"].max() * unit for table in curves.values()] == pytest.approx([1e6, 3e5])
+    # Nothing is delivered at the start, and all of it only at the end: not a bin before.
+    assert [table["mean"][0] for table in curves.values()] == [0, 0]
+    ended = max(one.manifest["totals"]["ended_ns"] for one in both)
+    assert all(table["time_s"][-1] == pytest.approx(ended / 1e9) for table in curves.values())
+    coarse = run(one_flow, **{"records.bins": "10 ms"})
+    (sequence,) = plots.figure_content([coarse], what=["sequence"]).rows[0].panel.curves.values()
+    assert sequence["time_s"].to_list() == [0, coarse.manifest["totals"]["ended_ns"] / 1e9]
+    assert sequence["mean"][0] == 0 < sequence["mean"][1]
     moved = migration.with_({"records": RECORDS, "flows.0.size": "1 MiB", "flows.1.size": "20 MiB"})
     early = daybreak.run(moved.with_({"name": "early", "flows.1.size": "16 MiB"}))
     facets = plots.figure_content([daybreak.run(moved), early], facet=True, what=["throughput"]).facets
