@@ -180,9 +180,10 @@ def _missing(
 ) -> tuple[Array, Array, Array, Array]:
     """For each lost packet of data, SYN or SYN-ACK the time of the loss, the time when the receiver had everything up
     to it, or the sender was connected, whether it was lost to a night, and whether it is of the handshake."""
-    connected = samples.filter(pl.col("srtt_ns") > 0)["time_ns"].min()
+    measured = samples.filter(pl.col("srtt_ns") > 0)["time_ns"].to_list()
+    connected = int(measured[0]) if measured else 0
     # Nothing but the handshake precedes the first sample of an RTT.
-    before = pl.col("time_ns") < connected if connected is not None else pl.lit(False)
+    before = pl.col("time_ns") < connected
     drops = drops.with_columns(of_handshake=before).filter(pl.col("data") | before)
     lost = drops["time_ns"].to_numpy().astype(np.int64)
     ends = delivered["start_ns"].to_numpy().astype(np.int64) + bin_ns
@@ -190,7 +191,7 @@ def _missing(
     # The first byte of the payload has the sequence number 1.
     at = np.searchsorted(in_order, drops["seq"].fill_null(0).to_numpy().astype(np.int64), side="left")
     of_handshake = drops["of_handshake"].to_numpy()
-    repaired = np.where(of_handshake, connected or 0, np.concatenate((ends, [np.iinfo(np.int64).max]))[at])
+    repaired = np.where(of_handshake, connected, np.concatenate((ends, [np.iinfo(np.int64).max]))[at])
     # The receiver may have had a copy of a packet that was lost again.
     ever = repaired > lost
     return lost[ever], repaired[ever], drops["reason"].is_in(_NIGHT).to_numpy()[ever], of_handshake[ever]
@@ -202,7 +203,7 @@ def _timers(samples: pl.DataFrame, times: Array) -> Array:
     srtt = samples["srtt_ns"].fill_null(0).to_numpy().astype(np.int64)
     found = np.zeros(len(srtt), dtype=bool)
     found[1:] = (srtt[1:] > 0) & (np.diff(srtt) == 0) & (np.diff(times) >= _PROBE_RTTS * srtt[1:])
-    return found & (samples["state"] != _RECOVERY).to_numpy()
+    return np.asarray(found & (samples["state"] != _RECOVERY).to_numpy())
 
 
 def _episodes(end: int, samples: pl.DataFrame, times: Array, missing: tuple[Array, Array, Array]) -> Array:
