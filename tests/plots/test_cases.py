@@ -7,6 +7,7 @@ from daybreak import plots
 from daybreak.errors import PlotError, UsageError
 from daybreak.plan import capacity
 from daybreak.plots.cases import cases
+from daybreak.report.figure import documents
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import lower
 
@@ -159,6 +160,27 @@ def test_a_case_has_one_colour_and_one_name_in_every_row_though_it_is_unfinished
     assert [list(row.panel.curves) for row in shown.rows] == [["a", "b (unfinished)"]] * 3
     assert len({tuple(row.panel.colours) for row in shown.rows}) == 1
     assert len(set(shown.rows[0].panel.colours)) == 2 and "#7f7f7f" not in shown.rows[0].panel.colours
+
+
+def test_no_two_of_many_overlaid_cases_look_alike(one_flow):
+    some = [run(one_flow, name=f"n{at}") for at in range(9)]
+    shown = plots.figure_content(some, what=["throughput", "queues"])
+    for row in shown.rows:
+        looks = [row.panel.look(name, at) for at, name in enumerate(row.panel.curves)]
+        assert len(set(looks)) == 9 and len({tone for tone, _ in looks}) == 7
+    (document,) = documents(shown)
+    curves = document["rows"][0]["curves"]
+    assert ["dash" in curve for curve in curves] == [False] * 7 + [True] * 2
+    lines = plots.plot(some, what=["throughput"]).axes[0].lines
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 9
+
+
+def test_labels_of_bars_are_beside_their_ends(one_flow):
+    figure = run(one_flow).plot(what="utilisation")
+    (axes,) = figure.axes
+    ends = [bar.get_width() for bar in axes.patches]
+    assert [label.xy[0] for label in axes.texts] == ends and {label.xyann for label in axes.texts} == {(3, 0)}
+    assert all(label.get_text().endswith("%") for label in axes.texts)
 
 
 def test_overlaid_cases_of_many_flows_keep_a_curve_each(one_flow):

@@ -37,6 +37,7 @@ def explain(
     """
     from daybreak import plots
     from daybreak.explain import explain as split
+    from daybreak.figures.explanation import MOST_FLOWS
     from daybreak.metrics.explanation import COLUMNS, PARTS, rows
     from daybreak.metrics.units import TIMES, digits, unit_of
     from daybreak.runs import read
@@ -73,6 +74,10 @@ def explain(
         say(f"... and {found.flows.height - _SHOWN} more flows")
     for note in found.notes:
         say(note)
+    if out_ is not None:
+        if found.flows.height > MOST_FLOWS:
+            say(f"the figure has the first {MOST_FLOWS} of {found.flows.height} flows")
+        say(f"the figure is in {out_}")
 
 
 def _figure(found: Any) -> Any:

@@ -204,10 +204,10 @@ def _drawn(found: Advice) -> Figure:
     from daybreak.figures.tradeoff import Point, tradeoff
 
     points = [
-        Point(_name(one), one.utilisation, one.simulated)
+        Point(_name(one), one.utilisation.times(100), one.simulated)
         for one in found.candidates
         if one.simulated and one.utilisation
     ]
     if not points:
         raise OutputError("no figure: in every simulated candidate a flow did not end")
-    return tradeoff(points, xlabel="Utilisation of both circuits", ylabel="Prolongation [s]")
+    return tradeoff(points, xlabel="Utilisation of both circuits [%]", ylabel="Prolongation [s]")
