@@ -92,9 +92,9 @@ def test_what_was_chosen_is_in_the_title_and_every_mark_inside(place):
     highest = max(float(y) for line in axes.lines for y in line.get_ydata())
     assert axes.get_ylim()[1] >= 1.05 * highest and axes.get_ylim()[0] == 0
     for options in ({"x": "queue", "y": "rule", "colour": "fct.mean"}, {"x": "fct", "colour": "rule"}):
-        figure = sweeps.draw(read_results(place), **options, only={"group": "sender-0->receiver-0"}).figure
+        figure = sweeps.draw(read_results(place), **options, only={"group": "flow-0"}).figure
         texts = [text.get_text() for text in figure.findobj(Text)]
-        assert any("group = sender-0->receiver-0" in text for text in texts)
+        assert any("group = flow-0" in text for text in texts)
 
 
 def test_groups_that_count_together_are_named(tmp_path):
