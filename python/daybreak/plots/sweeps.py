@@ -24,7 +24,6 @@ _EACH_FLOW = {"fct": ("fct_s", "Flow completion time"), "slowdown": ("slowdown",
 _MOST_CURVES = 7
 _MOST_FACETS = 12
 _MOST_NAMED = 4
-_SEVERAL = 2
 
 
 def draw(
@@ -132,7 +131,7 @@ class _Selection:
             values = self.axes[name].values
             # A variant that is an axis differs from point to point, not within one.
             within = self.flows.group_by("point").agg(pl.col(name).n_unique())[name].max()
-            if name in used or not isinstance(within, int) or within < _SEVERAL:
+            if name in used or not isinstance(within, int) or within < 2:
                 continue
             which = ", ".join(map(str, values[:_MOST_NAMED])) + (", ..." if len(values) > _MOST_NAMED else "")
             return [f"flows of every {name} count together ({which}): choose colour = {name} to tell them apart"]

@@ -20,8 +20,6 @@ from .ready import Parts, ReadySchedule, Traffic
 
 MARK = "circuit"
 """Name of the mark that announces circuits."""
-_PAIR = 2
-"""The number of racks of which every day is alike."""
 
 
 class Resize(Model):
@@ -83,7 +81,7 @@ class Strobe(ReadySchedule):
         assert isinstance(network, Hybrid)
         if self.as_racks is not None and self.as_racks < network.racks:
             raise ValueError(f"as_racks = {self.as_racks}: expected at least the {network.racks} racks of the topology")
-        if (self.as_racks or 0) > network.racks == _PAIR:
+        if (self.as_racks or 0) > network.racks == 2:
             raise ValueError(
                 f"as_racks = {self.as_racks}: it changes nothing with 2 racks, whose days are all alike: leave it out, "
                 "or give racks = 3 or more"
