@@ -333,6 +333,25 @@ def test_a_figure_is_the_same_bytes_and_replaces_only_figures(moved, tmp_path, n
     assert [entry.name for entry in place.parent.iterdir()] == [name]
 
 
+@pytest.mark.parametrize(
+    ("runs", "options", "sentence"),
+    [
+        ("results/03", {}, r"runs = 'results/03': expected runs, such as those of daybreak\.read_all"),
+        (["results/03"], {}, r"runs = \['results/03'\]: expected runs"),
+        (None, {}, "runs = None: expected runs"),
+        (0, {"what": []}, r"what = \[\]: expected at least one of throughput, goodput"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_sentence_in_python(moved, runs, options, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        daybreak.plot(moved[0] if runs == 0 else runs, **options)
+
+
+def test_an_option_that_a_run_does_not_have_is_said_of_its_plot(moved):
+    with pytest.raises(TypeError, match=r"Run\.plot\(\) got an unexpected keyword argument 'waht'"):
+        moved[0].plot(waht=["cwnd"])
+
+
 @pytest.mark.parametrize("force", [False, True])
 @pytest.mark.parametrize("kind", ["pipe", "link to a device"])
 def test_devices_and_pipes_are_neither_read_nor_replaced(tmp_path, moved, kind, force):

@@ -11,7 +11,7 @@ from daybreak.errors import PlotError
 
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
-from .usage import refuse, seeds_of
+from .usage import are_runs, refuse, seeds_of
 
 _SHOWN = 40
 
@@ -43,6 +43,7 @@ def explain(
     from daybreak.runs import read
     from daybreak.scenario import load
 
+    are_runs([run], "explain", scenarios=True)
     first = seeds_of(1 if seed is None else seed)[0]
     if out_ is not None:
         plots.check(out_, force=force)
@@ -69,7 +70,8 @@ def explain(
         (name, *(digits(value / scale) for value in (fct, *(parts[number] for number in present))))
         for name, fct, parts in shown
     ]
-    print_table(headings, cells, numeric=headings[1:])
+    if cells:
+        print_table(headings, cells, numeric=headings[1:])
     if found.flows.height > _SHOWN:
         say(f"... and {found.flows.height - _SHOWN} more flows")
     for note in found.notes:

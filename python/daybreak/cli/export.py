@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from .terminal import Json, print_json, progress_bar, say
+from .usage import are_runs, counted
 
 
 def add_to(app: typer.Typer) -> None:
@@ -41,6 +42,7 @@ def export(
     from daybreak.report import export as exports
     from daybreak.runs import read
 
+    are_runs([run], "export")
     ending = exports.FORMATS.get(kind, "")
     place = out or Path(f"{os.path.basename(os.path.realpath(run))}{ending}")
     exports.check(place, force=force)
@@ -49,4 +51,4 @@ def export(
     if as_json:
         print_json({"out": str(place), "format": kind, "flows": count})
     else:
-        say(f"{count} flow{'' if count == 1 else 's'}: {place}")
+        say(f"{counted(count, 'flow')}: {place}")

@@ -58,9 +58,13 @@ def tune(
     period and the night), and utilisation: the part of what both circuits can carry, from the first start to the last
     end, that was delivered.
     """
+    from daybreak.learn.setting import describe
+
     chosen = scenario_of(scenario, changes)
     check_model(model)
     need_learn()
+    # Before the models, which take seconds to load.
+    describe(chosen)
     from daybreak import plots
     from daybreak.learn.files import load
     from daybreak.learn.tune import OBJECTIVES, check

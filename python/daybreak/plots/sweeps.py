@@ -217,7 +217,11 @@ def _notes(chosen: _Selection, name: str, empty: Sequence[Mapping[str, Any]], co
         has = "has" if len(empty) == 1 else "have"
         notes.append(f"{len(empty)} of {count} points {has} no {name}{why}: {which}{more}")
     if failures := len(chosen.results.document.get("failures", [])):
-        notes.append(f"{failures} failures of the sweep are not drawn")
+        notes.append(
+            "1 failure of the sweep is not drawn"
+            if failures == 1
+            else f"{failures} failures of the sweep are not drawn"
+        )
     return tuple(notes)
 
 
