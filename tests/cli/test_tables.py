@@ -49,3 +49,15 @@ def test_only_a_label_that_takes_half_of_the_width_is_cut_and_in_its_middle(prin
 def test_words_are_broken_into_lines_where_there_are_no_numbers(printed):
     lines = printed(40, ("name", "summary"), [("queue", "word " * 20)])
     assert max(map(len, lines)) <= 40 and sum(line.count("word") for line in lines) == 20
+
+
+def test_what_one_has_to_type_is_never_cut(printed):
+    """Keys keep to one line where the other columns leave room, and are broken where there is none."""
+    rows = [("queue_threshold", "release_threshold", "must be given", "a bound " * 4, "word " * 9)]
+    columns, keys = ("name", "parameter", "default", "range", "summary"), ("name", "parameter")
+    lines = printed(80, columns, rows, keys=keys)
+    assert max(map(len, lines)) <= 80 and sum(line.count("word") for line in lines) == 9
+    assert any("queue_threshold" in line and "release_threshold" in line for line in lines)
+    narrow = printed(40, columns, rows, keys=keys)
+    assert max(map(len, narrow)) <= 40 and "\N{HORIZONTAL ELLIPSIS}" not in "".join(narrow)
+    assert "queue_threshold" in "".join(line[:8].strip() for line in narrow)

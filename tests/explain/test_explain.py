@@ -4,7 +4,7 @@ import explanations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ready_files import SIMULATED_FILES
+from ready_files import ROOT, SIMULATED_FILES
 
 import daybreak
 from daybreak.engines import lowered
@@ -137,8 +137,21 @@ def test_random_loss_is_recovery_and_timeouts_and_nothing_of_a_night(one_flow):
     flow = found.run.flows.row(0, named=True)
     of = parts(found)
     assert flow["fast_recoveries"] > 10 and of["fast_recovery"] > 0.02
-    assert (of["timeout"] > 0.1) == (flow["rtos"] > 0)
+    assert (of["timeout"] > 0) == (flow["rtos"] + flow["tlps"] > 0)
     assert of["night_loss"] == of["circuit_wait"] == 0
+
+
+def test_the_timer_of_a_lost_syn_or_of_a_tail_is_a_timeout():
+    """Nothing is heard for 1 s after the loss of a SYN or SYN-ACK, and for 200 ms after that of the last packet."""
+    cluster = explain(daybreak.load(ROOT / "scenarios/15-web-search.toml"))
+    counted = cluster.flows.join(cluster.run.flows.select("flow", "rtos", "tlps"), on="flow")
+    without = counted.filter(counted["rtos"] + counted["tlps"] == 0)
+    assert without["timeout_ns"].sum() == 0
+    late = counted.filter(counted["fct_ns"] > 1_000_000_000)
+    assert late.height and (late["timeout_ns"] > 0.9 * late["fct_ns"]).all()
+    incast = explain(daybreak.load(ROOT / "scenarios/25-incast.toml")).flows
+    waited = incast.filter(incast["fct_ns"] > 4_000_000)
+    assert waited.height == 9 and (waited["timeout_ns"] > 0.8 * waited["fct_ns"]).all()
 
 
 def test_a_reordering_that_looks_like_a_loss_is_spurious_recovery():

@@ -19,6 +19,19 @@ def test_each_candidate_has_a_mark_at_its_means_and_bars_as_wide_as_its_interval
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", r"b\$"]
 
 
+def test_candidates_at_one_point_share_their_mark_and_marks_differ_where_colours_are_used_up():
+    same, other = interval([1.0, 2.0]), interval([3.0, 4.0])
+    figure = tradeoff([Point("a", same, other), Point("b", other, same), Point("c", same, other)], xlabel="", ylabel="")
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a = c", "b"]
+    assert len(figure.axes[0].containers) == 2
+    many = [Point(str(at), interval([at, at + 1.0]), same) for at in range(9)]
+    looks = [
+        (container.lines[0].get_color(), container.lines[0].get_marker())
+        for container in tradeoff(many, xlabel="", ylabel="").axes[0].containers
+    ]
+    assert len(set(looks)) == 9
+
+
 def test_no_candidate_is_an_error():
     with pytest.raises(ValueError, match="points"):
         tradeoff([], xlabel="x", ylabel="y")

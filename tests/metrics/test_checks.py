@@ -49,7 +49,7 @@ PACKETS = pl.DataFrame(
 )
 CROSSED = pl.DataFrame({"flow": 0, "seq": 1, "payload_bytes": 9, "exit": "out", "left_ns": 5, "delay_us": 1.0})
 QUEUES = pl.DataFrame({"queue_name": "q", "time_ns": 5, "packets": 1, "max_packets": 2})
-SAMPLES = WINDOW.with_columns(retransmits=pl.lit(0), in_flight=pl.lit(1), state=pl.lit("Open"))
+SAMPLES = WINDOW.with_columns(srtt_ns=pl.lit(1), retransmits=pl.lit(0), in_flight=pl.lit(1), state=pl.lit("Open"))
 LOST = pl.DataFrame({"flow": 0, "time_ns": 5, "seq": 1, "reason": "night", "data": True})
 AVAILABLE = pl.DataFrame({"flow": 0, "start_ns": 0, "end_ns": MS, "share_bps": 8, "fills_bytes": 9})
 SLOTS = pl.DataFrame({"group": "g", "slot": 0, "time_s": 0.0, "value": 1.0})
@@ -201,7 +201,7 @@ CALLS = {
             WITH_IDEAL.head(1), window, BINS, LOST, shares, bin_ns=MS, packet_bytes={0: 1}
         ),
         {
-            "window": (SAMPLES, "flow time_ns in_flight state"),
+            "window": (SAMPLES, "flow time_ns in_flight srtt_ns state"),
             "shares": (AVAILABLE, "flow start_ns end_ns share_bps fills_bytes"),
         },
     ),

@@ -15,18 +15,30 @@ START = {"ramp_up": 1000}
 
 
 def parts(
-    states, *, lost=(), delivered=(), tapped=(), shares=((0, 10_000, 8_000_000_000),), start=0, end=10_000, bin_ns=1000
+    states,
+    *,
+    srtt=None,
+    lost=(),
+    delivered=(),
+    tapped=(),
+    shares=((0, 10_000, 8_000_000_000),),
+    start=0,
+    end=10_000,
+    bin_ns=1000,
 ):
     """The parts that are not 0 of a flow: its samples, losses, bytes by bin that arrive in order or at all, shares."""
-    schema = {"flow": pl.UInt32, "time_ns": pl.UInt64, "in_flight": pl.UInt32, "state": pl.String}
-    window = pl.DataFrame([(0, time, 20, state) for time, state in states], schema=schema, orient="row")
+    schema = {"flow": pl.UInt32, "time_ns": pl.UInt64, "in_flight": pl.UInt32, "state": pl.String, "srtt_ns": pl.UInt64}
+    # Each ACK changes the smoothed RTT, unless another is given.
+    known = srtt or [500 + number for number in range(len(states))]
+    samples = [(0, time, 20, state, rtt) for (time, state), rtt in zip(states, known, strict=True)]
+    window = pl.DataFrame(samples, schema=schema, orient="row")
     rows = [("tap", 0, time, size) for time, size in tapped] + [
         ("delivered", 0, time, size) for time, size in delivered
     ]
     schema = {"scope": pl.String, "id": pl.UInt32, "start_ns": pl.UInt64, "bytes": pl.UInt64}
     bins = pl.DataFrame(rows, schema=schema, orient="row")
     schema = {"flow": pl.UInt32, "time_ns": pl.UInt64, "seq": pl.UInt64, "reason": pl.String, "data": pl.Boolean}
-    drops = pl.DataFrame([(0, *loss, True) for loss in lost], schema=schema, orient="row")
+    drops = pl.DataFrame([(0, *loss[:3], *(loss[3:] or [True])) for loss in lost], schema=schema, orient="row")
     names = ("flow", "start_ns", "end_ns", "share_bps", "fills_bytes")
     available = pl.DataFrame([(0, *share, 1000 if share[2] else 0) for share in shares], schema=names, orient="row")
     # What else is unknown of a flow, as its completion time alone on its path, is of no consequence.
@@ -87,6 +99,48 @@ def test_time_before_state_loss_was_spent_waiting_for_the_timeout():
     assert found == START | {"queueing": 1500 + 2000, "fast_recovery": 500 + 2000, "timeout": 2000 + 1000}
 
 
+PROBED = [(1000, OPEN), (3000, OPEN), (7000, OPEN), (8000, RECOVERY), (9000, OPEN)]
+
+
+@pytest.mark.parametrize(
+    ("srtt", "of_timer"),
+    [
+        ([600, 500, 500, 520, 530], 4000),
+        ([600, 2000, 2000, 2010, 2020], 4000),
+        # An ACK would have changed the smoothed RTT, and a probe waits for two of them.
+        ([600, 500, 510, 520, 530], 0),
+        ([600, 2001, 2001, 2010, 2020], 0),
+    ],
+)
+def test_time_before_a_tail_loss_probe_was_spent_waiting_for_it(srtt, of_timer):
+    """At 7 us the timer of a probe fires, which changes no state; its ACK starts Recovery."""
+    found = parts(PROBED, srtt=srtt, lost=[(2500, 501, "queue_full")], delivered=[(1000, 500), (8000, 100)])
+    timeout = {"timeout": of_timer} if of_timer else {}
+    assert found == START | timeout | {"queueing": 2500, "fast_recovery": 6500 - of_timer}
+    night = parts(PROBED, srtt=srtt, lost=[(2500, 501, "night")], delivered=[(1000, 500), (8000, 100)])
+    assert night == START | {"queueing": 2500, "night_loss": 6500}
+    assert parts(PROBED, srtt=srtt) == START | {"queueing": 8000, "spurious_recovery": 1000}
+
+
+def test_the_reordering_timer_is_detection():
+    """It leaves the smoothed RTT as it was too, and starts Recovery."""
+    states = [(1000, OPEN), (3000, OPEN), (7000, RECOVERY), (9000, OPEN)]
+    found = parts(
+        states, srtt=[510, 500, 500, 505], lost=[(2500, 501, "queue_full")], delivered=[(1000, 500), (8000, 100)]
+    )
+    assert found == START | {"fast_recovery": 6500, "queueing": 2500}
+
+
+@pytest.mark.parametrize(("reason", "part"), [("queue_full", "timeout"), ("night", "night_loss")])
+@pytest.mark.parametrize(("seq", "is_data"), [(0, True), (None, False)])
+def test_a_lost_syn_or_syn_ack_is_missing_until_the_sender_is_connected(reason, part, seq, is_data):
+    """A timer repairs both; an ACK of data that is lost later is no loss."""
+    states = [(6000, OPEN), (6500, OPEN), (8000, OPEN)]
+    lost = [(200, seq, reason, is_data), (7000, None, "queue_full", False)]
+    found = parts(states, srtt=[None, 500, 510], lost=lost, delivered=[(7000, 100)])
+    assert found == {"ramp_up": 200, part: 6300, "queueing": 3500}
+
+
 def test_what_is_never_in_order_is_missing_to_the_end():
     found = parts([(1000, OPEN)], lost=[(6000, 501, "queue_full")], delivered=[(1000, 500)])
     assert found == START | {"queueing": 5000, "fast_recovery": 4000}
@@ -139,7 +193,7 @@ def test_a_nanosecond_is_not_lost_in_a_flow_of_a_year():
 @pytest.mark.parametrize(("name", "column"), [("window", "state"), ("shares", "fills_bytes"), ("shares", "share_bps")])
 def test_a_table_without_a_column_is_named(name, column):
     tables = {
-        "window": pl.DataFrame({"flow": [0], "time_ns": [0], "in_flight": [0], "state": [OPEN]}),
+        "window": pl.DataFrame({"flow": [0], "time_ns": [0], "in_flight": [0], "srtt_ns": [1], "state": [OPEN]}),
         "shares": pl.DataFrame({"flow": [0], "start_ns": [0], "end_ns": [1], "share_bps": [1], "fills_bytes": [1]}),
     }
     tables[name] = tables[name].drop(column)
@@ -166,7 +220,7 @@ def test_each_flow_has_its_own_samples_losses_bytes_and_packets():
         ]
     )
     window = pl.DataFrame(
-        {"flow": [5, 3, 4], "time_ns": [1000] * 3, "in_flight": [10] * 3, "state": [OPEN] * 3},
+        {"flow": [5, 3, 4], "time_ns": [1000] * 3, "in_flight": [10] * 3, "srtt_ns": [500] * 3, "state": [OPEN] * 3},
     )
     bins = pl.DataFrame(
         {

@@ -7,6 +7,7 @@ from daybreak import plots
 from daybreak.errors import PlotError, UsageError
 from daybreak.plan import capacity
 from daybreak.plots.cases import cases
+from daybreak.report.figure import documents
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import lower
 
@@ -137,6 +138,14 @@ def test_a_sequence_goes_up_to_what_was_delivered_and_a_short_run_has_no_phase_l
     curves = plots.figure_content(both, what=["sequence"]).rows[0].panel.curves
     unit = 1e6 if "MB" in plots.figure_content(both, what=["sequence"]).rows[0].ylabel else 1e3
     assert [table["mean"].max() * unit for table in curves.values()] == pytest.approx([1e6, 3e5])
+    # Nothing is delivered at the start, and all of it only at the end: not a bin before.
+    assert [table["mean"][0] for table in curves.values()] == [0, 0]
+    ended = max(one.manifest["totals"]["ended_ns"] for one in both)
+    assert all(table["time_s"][-1] == pytest.approx(ended / 1e9) for table in curves.values())
+    coarse = run(one_flow, **{"records.bins": "10 ms"})
+    (sequence,) = plots.figure_content([coarse], what=["sequence"]).rows[0].panel.curves.values()
+    assert sequence["time_s"].to_list() == [0, coarse.manifest["totals"]["ended_ns"] / 1e9]
+    assert sequence["mean"][0] == 0 < sequence["mean"][1]
     moved = migration.with_({"records": RECORDS, "flows.0.size": "1 MiB", "flows.1.size": "20 MiB"})
     early = daybreak.run(moved.with_({"name": "early", "flows.1.size": "16 MiB"}))
     facets = plots.figure_content([daybreak.run(moved), early], facet=True, what=["throughput"]).facets
@@ -151,6 +160,27 @@ def test_a_case_has_one_colour_and_one_name_in_every_row_though_it_is_unfinished
     assert [list(row.panel.curves) for row in shown.rows] == [["a", "b (unfinished)"]] * 3
     assert len({tuple(row.panel.colours) for row in shown.rows}) == 1
     assert len(set(shown.rows[0].panel.colours)) == 2 and "#7f7f7f" not in shown.rows[0].panel.colours
+
+
+def test_no_two_of_many_overlaid_cases_look_alike(one_flow):
+    some = [run(one_flow, name=f"n{at}") for at in range(9)]
+    shown = plots.figure_content(some, what=["throughput", "queues"])
+    for row in shown.rows:
+        looks = [row.panel.look(name, at) for at, name in enumerate(row.panel.curves)]
+        assert len(set(looks)) == 9 and len({tone for tone, _ in looks}) == 7
+    (document,) = documents(shown)
+    curves = document["rows"][0]["curves"]
+    assert ["dash" in curve for curve in curves] == [False] * 7 + [True] * 2
+    lines = plots.plot(some, what=["throughput"]).axes[0].lines
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 9
+
+
+def test_labels_of_bars_are_beside_their_ends(one_flow):
+    figure = run(one_flow).plot(what="utilisation")
+    (axes,) = figure.axes
+    ends = [bar.get_width() for bar in axes.patches]
+    assert [label.xy[0] for label in axes.texts] == ends and {label.xyann for label in axes.texts} == {(3, 0)}
+    assert all(label.get_text().endswith("%") for label in axes.texts)
 
 
 def test_overlaid_cases_of_many_flows_keep_a_curve_each(one_flow):

@@ -60,7 +60,7 @@ CASES = {
     "strobe of more racks": (
         RACKS, {"schedule": STROBE | {"as_racks": 7, "announce": {}, "resize": RESIZE}},
     ),
-    "strobe of two racks": (RACKS | {"racks": 2}, {"schedule": STROBE | {"as_racks": 3}}),
+    "strobe of two racks": (RACKS | {"racks": 2}, {"schedule": STROBE}),
     "strobe without nights": (RACKS, {"schedule": STROBE | {"night": "0 us"}}),
     "rotor": (RACKS, {"schedule": ROTOR | {"switches": 2}}),
     "staggered rotor": (RACKS, {"schedule": ROTOR | {"switches": 2, "staggered": True}}),

@@ -1,6 +1,7 @@
 """Figures of runs: what is drawn, the sentence about what is not, and one sentence for every mistake."""
 
 import io
+import os
 import re
 
 import pytest
@@ -330,6 +331,49 @@ def test_a_figure_is_the_same_bytes_and_replaces_only_figures(moved, tmp_path, n
     assert place.read_text() == "mine"
     plots.write(figure, place, force=True)
     assert [entry.name for entry in place.parent.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    ("runs", "options", "sentence"),
+    [
+        ("results/03", {}, r"runs = 'results/03': expected runs, such as those of daybreak\.read_all"),
+        (["results/03"], {}, r"runs = \['results/03'\]: expected runs"),
+        (None, {}, "runs = None: expected runs"),
+        (0, {"what": []}, r"what = \[\]: expected at least one of throughput, goodput"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_sentence_in_python(moved, runs, options, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        daybreak.plot(moved[0] if runs == 0 else runs, **options)
+
+
+def test_an_option_that_a_run_does_not_have_is_said_of_its_plot(moved):
+    with pytest.raises(TypeError, match=r"Run\.plot\(\) got an unexpected keyword argument 'waht'"):
+        moved[0].plot(waht=["cwnd"])
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("kind", ["pipe", "link to a device"])
+def test_devices_and_pipes_are_neither_read_nor_replaced(tmp_path, moved, kind, force):
+    place = tmp_path / "f.png"
+    if kind == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to("/dev/full")
+    with pytest.raises(OutputError, match=r"f\.png cannot be written: it is no regular file"):
+        plots.write(moved[0].plot(what=["cwnd"]), place, force=force)
+    assert place.is_fifo() or place.is_symlink()
+
+
+def test_only_the_ends_of_a_file_say_who_made_it(tmp_path):
+    """A large file of another program is not read."""
+    place, far = tmp_path / "f.png", 1 << 20
+    place.write_bytes(b"x" * far + b"Daybreak" + b"x" * far)
+    with pytest.raises(OutputError, match="is no figure of Daybreak's"):
+        plots.check(place)
+    for text in (b"Daybreak" + b"x" * far, b"x" * far + b"Daybreak"):
+        place.write_bytes(text)
+        plots.check(place)
 
 
 @pytest.mark.parametrize("name", ["f.jpg", "f", "f.txt"])

@@ -9,6 +9,7 @@ import pytest
 from cli.program import daybreak as program
 from cli.program import one_sentence
 from matplotlib.container import ErrorbarContainer
+from matplotlib.text import Text
 
 from daybreak.errors import OutputError, PlotError, ScenarioError, UsageError
 from daybreak.metrics import measures
@@ -39,6 +40,9 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sweep") / "made"
     sweep(Points(parse({"scenario": "-", "seeds": 3, "axes": AXES}), base), folder)
     return folder
+
+
+RULES = 'axis "rule" has several values: choose one, such as --only "rule=cubic"'
 
 
 def test_quantities_of_an_axis_are_numbers_too(place):
@@ -78,6 +82,37 @@ def test_lines_have_the_means_over_the_seeds_in_the_order_of_the_numbers(place):
     assert list(lines["reno"].get_ydata()) == pytest.approx(wanted)
     facets = sweeps.draw(read_results(place), x="queue", facet="rule").figure
     assert [axes.get_title() for axes in facets.axes] == ["rule = cubic", "rule = reno"]
+
+
+def test_what_was_chosen_is_in_the_title_and_every_mark_inside(place):
+    drawn = sweeps.draw(read_results(place), x="queue", y="goodput.mean", only={"rule": "reno"})
+    (axes,) = drawn.figure.axes
+    title = drawn.figure.legends[0].get_title().get_text()
+    assert title.startswith("made, rule = reno, 3 seeds: bands")
+    highest = max(float(y) for line in axes.lines for y in line.get_ydata())
+    assert axes.get_ylim()[1] >= 1.05 * highest and axes.get_ylim()[0] == 0
+    for options in ({"x": "queue", "y": "rule", "colour": "fct.mean"}, {"x": "fct", "colour": "queue"}):
+        only = {"group": "flow-0"} if "y" in options else {"rule": "reno"}
+        figure = sweeps.draw(read_results(place), **options, only=only).figure
+        assert any(" = ".join(*only.items()) in text.get_text() for text in figure.findobj(Text))
+
+
+def test_groups_that_count_together_are_named(tmp_path):
+    two = [{"name": name, "from": "sender-0", "to": "receiver-0", "size": "20 kB"} for name in ("main", "moved")]
+    base = Scenario.parse(
+        {
+            "name": "two", "duration": "1 s", "flows": two,
+            "topology": {"kind": "dumbbell", "rate": "1 Gbit/s", "delay": "20 us", "queue": "99 packets"},
+        }
+    )  # fmt: skip
+    axes = {"queue": AXES["queue"] | {"values": ["99 packets", "20 packets"]}}
+    sweep(Points(parse({"scenario": "-", "axes": axes}), base), tmp_path / "s")
+    results = read_results(tmp_path / "s")
+    said = "flows of every group count together (main, moved): choose colour = group to tell them apart"
+    assert sweeps.draw(results, x="queue").notes == (said,)
+    assert sweeps.draw(results, x="fct", colour="queue").notes == (said,)
+    for options in ({"colour": "group"}, {"facet": "group"}, {"only": {"group": "main"}}):
+        assert sweeps.draw(results, x="queue", **options).notes == ()
 
 
 def test_a_heat_map_has_the_mean_in_each_field(place):
@@ -159,7 +194,7 @@ def test_intervals_end_at_the_greatest_value_of_a_measure(place):
         ({"x": "fct", "colour": "rule"}, 'facet = "queue": distributions have no facets'),
         ({"x": "queue", "only": {"rule": "bbr"}}, 'only: rule = "bbr" is not there: expected one of cubic, reno'),
         ({"x": "queue", "only": {"speed": "1"}}, 'only: "speed" is no axis'),
-        ({"x": "queue", "colour": "group", "facet": "variant"}, 'axis "rule" has several values: choose one with only'),
+        ({"x": "queue", "colour": "group", "facet": "variant"}, RULES),
     ],
 )
 def test_mistakes_are_one_sentence(place, options, sentence):

@@ -1,9 +1,11 @@
 """Exports: what other viewers read is what the tables have."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import jsonschema
+import polars as pl
 import pytest
 from cli.program import daybreak as program
 from cli.program import one_sentence
@@ -42,14 +44,26 @@ def test_perfetto_has_flows_circuits_counters_and_losses(place, tmp_path):
     nights = [event for event in events if event["ph"] == "X" and event["name"] == "night"]
     assert [event["dur"] for event in nights][:1] == [1000.0]
     cwnd = [event["args"]["value"] for event in events if event["name"] == "moved: cwnd [segments]"]
-    assert cwnd == run.window.filter(flow_name="moved")["cwnd"].to_list()
+    assert cwnd == changes(run.window.filter(flow_name="moved")["cwnd"])
     assert sum(event["ph"] == "i" for event in events) == run.drops.height > 0
     queued = [event["args"]["value"] for event in events if event["name"] == "green [packets]"]
-    assert queued == run.queues.filter(queue_name="green")["packets"].to_list()
-    arrived = [event for event in events if event["name"] == "main: throughput [Gbit/s]" and event["args"]["value"]]
-    assert sum(event["args"]["value"] for event in arrived) * 1e6 / 8 == pytest.approx(
-        run.bins.filter(scope="arrived", name="main")["bytes"].sum()
+    assert queued == changes(run.queues.filter(queue_name="green")["packets"])
+    arrived = [(e["ts"], e["args"]["value"]) for e in events if e["name"] == "main: throughput [Gbit/s]"]
+    carried = sum(rate * (until - since) for (since, rate), (until, _) in pairwise(arrived)) * 1e3 / 8
+    assert carried == pytest.approx(run.bins.filter(scope="arrived", name="main")["bytes"].sum())
+
+
+def changes(values):
+    """The values that differ from the one before, and the last."""
+    known = values.to_list()
+    return [value for at, value in enumerate(known) if at == 0 or value != known[at - 1]] + (
+        known[-1:] if known[-2:-1] == known[-1:] else []
     )
+
+
+def held(series):
+    """A counter as a viewer shows it: without the points that repeat a value, but for its last time."""
+    return [one for at, one in enumerate(series) if at == 0 or one[1] != series[at - 1][1]], series[-1][0]
 
 
 def test_qlog_has_a_trace_a_flow_in_the_order_of_time(place, tmp_path):
@@ -80,12 +94,53 @@ def test_counters_have_the_units_of_their_names_and_rates_end_with_their_bins(pl
         if event["ph"] == "C":
             series.setdefault(event["name"], []).append((event["ts"], event["args"]["value"]))
     window = run.window.filter(flow_name="moved").select("time_ns", "bytes_in_flight", "srtt_ns").rows()
-    assert series["moved: in flight [B]"] == [(time / 1000, flying) for time, flying, _ in window]
-    assert series["moved: srtt [us]"] == [(time / 1000, srtt / 1000) for time, _, srtt in window if srtt is not None]
+    assert held(series["moved: in flight [B]"]) == held([(time / 1000, flying) for time, flying, _ in window])
+    srtts = [(time / 1000, srtt / 1000) for time, _, srtt in window if srtt is not None]
+    assert held(series["moved: srtt [us]"]) == held(srtts)
     # A bin is a millisecond: 125 kB in it are 1 Gbit/s from its start to its end.
-    bins = run.bins.filter(scope="arrived", name="main").select("start_ns", "bytes").rows()
-    expected = [one for start, size in bins for one in ((start / 1000, size * 8e-6), (start / 1000 + 1000, 0.0))]
-    assert series["main: throughput [Gbit/s]"] == [(time, pytest.approx(rate)) for time, rate in expected]
+    bins = dict(run.bins.filter(scope="arrived", name="moved").select("start_ns", "bytes").rows())
+    at = range(min(bins), max(bins) + 2_000_000, 1_000_000)
+    assert any(start not in bins for start in at[:-1]), "the flow pauses"
+    expected = held([(start / 1000, pytest.approx(bins.get(start, 0) * 8e-6)) for start in at])
+    assert held(series["moved: throughput [Gbit/s]"]) == expected
+
+
+def test_a_counter_is_written_where_it_changes_and_at_its_end(place, tmp_path):
+    run = daybreak.read(place)
+    ends = run.queues.group_by("queue_name").agg(last=pl.col("time_ns").max() / 1000)
+    last = {f"{name} [packets]": time for name, time in ends.rows()}
+    series = {}
+    for event in exported(run, tmp_path / "t.json", "perfetto")["traceEvents"]:
+        if event["ph"] == "C":
+            series.setdefault(event["name"], []).append((event["ts"], event["args"]["value"]))
+    for name, events in series.items():
+        # Only the last may be as the one before.
+        assert all(one != other for (_, one), (_, other) in pairwise(events[:-1])), name
+        assert events == sorted(events, key=lambda event: event[0])
+        assert name not in last or events[-1][0] == last[name]
+    assert len(series) > len(last) > 2
+
+
+def test_of_chosen_flows_only_the_queues_on_their_ways_are_exported(one_flow, tmp_path):
+    flows = [{"name": f"f{at}", "from": f"sender-{at}", "to": f"receiver-{at}", "size": "300 kB"} for at in (0, 1)]
+    run = daybreak.run(one_flow.with_({"topology.pairs": 2, "flows": flows, "records": {"queues": "20 us"}}))
+    assert export.write(run, tmp_path / "t.json", "perfetto", flows="f1") == 1
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    queues = {event["name"].removesuffix(" [packets]") for event in events if event["pid"] == 3 and event["ph"] == "C"}
+    assert {"bottleneck", "right->receiver-1"} <= queues < set(run.queues["queue_name"]) and not any(
+        "sender-0" in name for name in queues
+    )
+
+
+def test_progress_counts_up_to_all_flows_samples_and_losses(place, tmp_path, monkeypatch):
+    run = daybreak.read(place)
+    monkeypatch.setattr(export, "_TOLD_EVERY", 1)
+    for kind, more in (("perfetto", run.queues.height), ("qlog", 0)):
+        told = []
+        export.write(run, tmp_path / f"t.{kind}", kind, progress=lambda *counts, told=told: told.append(counts))
+        assert told == sorted(told)
+        assert told[-1][0] == told[-1][1]
+        assert told[-1][1] == run.flows.height + run.window.height + run.drops.height + more
 
 
 def test_without_recorded_bins_there_are_no_rates(one_flow, tmp_path):

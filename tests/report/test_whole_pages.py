@@ -125,11 +125,11 @@ def test_steps_are_as_short_as_all_curves_together_allow(figures, values, finer)
 
 def test_exports_have_every_event(golden):
     run = hand_made.run()
-    some = run.flows.filter(pl.col("flow_name") != "a")
-    events = [json.dumps(event) for event in perfetto.events(run, some)]
+    some, counted = run.flows.filter(pl.col("flow_name") != "a"), []
+    events = [json.dumps(event) for event in perfetto.events(run, some, run.queues, counted.append)]
     golden("perfetto.jsonl", "\n".join(events) + "\n")
     traces = []
-    for trace in qlog.traces(run, run.flows, {0: 1448, 1: 1448, 2: 8948, 3: 1460}):
+    for trace in qlog.traces(run, run.flows, {0: 1448, 1: 1448, 2: 8948, 3: 1460}, counted.append):
         logged = trace.pop("events")
         traces += [json.dumps(trace), *(f"  {json.dumps(event)}" for event in logged)]
     golden("qlog.jsonl", "\n".join(traces) + "\n")

@@ -219,6 +219,10 @@ def test_a_saved_scenario_keeps_its_schedule():
         ({"topology": {"kind": "dumbbell", "rate": "1 Gbit/s", "delay": "1 us", "queue": "9 packets"}}, '"dumbbell"'),
         ({"schedule": STROBE | {"as_racks": 2}}, "as_racks = 2: expected at least the 3 racks"),
         (
+            {"topology": NETWORK | {"racks": 2}, "schedule": STROBE | {"as_racks": 8}},
+            "as_racks = 8: it changes nothing with 2 racks",
+        ),
+        (
             {"schedule": STROBE | {"night": "0 us", "announce": {"until": "next_check"}}},
             "expected a night above 0 s",
         ),

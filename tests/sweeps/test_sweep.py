@@ -452,7 +452,7 @@ def test_the_command_shows_what_failed_and_says_so_in_its_exit_code(tmp_path):
     grid.write_text(text)
     command = [sys.executable, "-c", "from daybreak.cli import main; main()", "sweep", str(grid)]
     done = subprocess.run([*command, "-o", str(tmp_path / "o")], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "1 failures" in done.stdout and 'size = "a lot"' in done.stdout
+    assert done.returncode == 1 and "1 failure:" in done.stdout and 'size = "a lot"' in done.stdout
     wrong = subprocess.run([*command, "--ci", "2 x"], capture_output=True, text=True, check=False)
     assert wrong.returncode == 2 and '--ci "2 x": expected a part of the mean' in wrong.stderr
 
@@ -476,3 +476,10 @@ def test_an_axis_may_be_a_list_under_the_name_of_its_field(base, tmp_path):
         grid.write_text(f'scenario = "base.toml"\naxes = {{ "flows.0.variant" = {wrong} }}\n')
         with pytest.raises(ScenarioError, match=r"axes\.flows\.0\.variant"):
             read(grid)
+
+
+@pytest.mark.parametrize("points", [[], None, 3])
+def test_what_are_no_points_is_one_sentence(tmp_path, points):
+    with pytest.raises(ScenarioError, match=r"points = .*: expected what daybreak\.vary makes, or the path"):
+        sweep(points, tmp_path / "d")
+    assert not (tmp_path / "d").exists()

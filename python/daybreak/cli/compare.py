@@ -13,7 +13,7 @@ from daybreak.errors import OutputError, PlotError, UsageError
 
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
-from .usage import engine_of, refuse
+from .usage import are_runs, engine_of, refuse
 
 _LABELS = {
     "fct_s": "mean FCT", "fct_p99_s": "p99 FCT", "slowdown": "slowdown",
@@ -62,6 +62,7 @@ def compare(
     from daybreak import plots
     from daybreak.metrics.comparison import paired
 
+    are_runs(places, "compare", scenarios=True)
     places, runners = _sides(places, {"runs": runs, "engine": engine, "kernel": kernel})
     if out_:
         plots.check(out_, force=force)

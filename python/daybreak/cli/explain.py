@@ -11,7 +11,7 @@ from daybreak.errors import PlotError
 
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
-from .usage import refuse, seeds_of
+from .usage import are_runs, refuse, seeds_of
 
 _SHOWN = 40
 
@@ -37,11 +37,13 @@ def explain(
     """
     from daybreak import plots
     from daybreak.explain import explain as split
+    from daybreak.figures.explanation import MOST_FLOWS
     from daybreak.metrics.explanation import COLUMNS, PARTS, rows
     from daybreak.metrics.units import TIMES, digits, unit_of
     from daybreak.runs import read
     from daybreak.scenario import load
 
+    are_runs([run], "explain", scenarios=True)
     first = seeds_of(1 if seed is None else seed)[0]
     if out_ is not None:
         plots.check(out_, force=force)
@@ -68,11 +70,16 @@ def explain(
         (name, *(digits(value / scale) for value in (fct, *(parts[number] for number in present))))
         for name, fct, parts in shown
     ]
-    print_table(headings, cells, numeric=headings[1:])
+    if cells:
+        print_table(headings, cells, numeric=headings[1:])
     if found.flows.height > _SHOWN:
         say(f"... and {found.flows.height - _SHOWN} more flows")
     for note in found.notes:
         say(note)
+    if out_ is not None:
+        if found.flows.height > MOST_FLOWS:
+            say(f"the figure has the first {MOST_FLOWS} of {found.flows.height} flows")
+        say(f"the figure is in {out_}")
 
 
 def _figure(found: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from .terminal import Json, print_json, progress_bar, say
+from .usage import are_runs, counted
 
 
 def add_to(app: typer.Typer) -> None:
@@ -28,7 +29,9 @@ def export(
         Path | None,
         typer.Option("-o", "--out", help="File to write; by default RUN's name with the format's suffix."),
     ] = None,
-    flows: Annotated[str | None, typer.Option(help="Only flows whose name matches this pattern.")] = None,
+    flows: Annotated[
+        str | None, typer.Option(help="Only flows whose name matches this pattern, and the queues on their ways.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that Daybreak did not make.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -39,11 +42,13 @@ def export(
     from daybreak.report import export as exports
     from daybreak.runs import read
 
+    are_runs([run], "export")
     ending = exports.FORMATS.get(kind, "")
     place = out or Path(f"{os.path.basename(os.path.realpath(run))}{ending}")
-    with progress_bar("exporting", shown=not as_json):
-        count = exports.write(read(run), place, kind, flows=flows, force=force)
+    exports.check(place, force=force)
+    with progress_bar("exporting", shown=not as_json) as progress:
+        count = exports.write(read(run), place, kind, flows=flows, force=force, progress=progress)
     if as_json:
         print_json({"out": str(place), "format": kind, "flows": count})
     else:
-        say(f"{count} flow{'' if count == 1 else 's'}: {place}")
+        say(f"{counted(count, 'flow')}: {place}")

@@ -60,7 +60,7 @@ def list_(
     if as_json:
         print_json([{"name": name, "summary": summary} for name, summary in entries])
     else:
-        print_table(("name", "summary"), entries)
+        print_table(("name", "summary"), entries, keys=("name",))
 
 
 _LISTS = {
@@ -97,14 +97,14 @@ def _list_with_parameters(plain: Entries, entries: list[_native.Entry], as_json:
             ]
         )
         return
-    print_table(("name", "summary"), plain + [(entry.name, entry.summary) for entry in entries])
+    print_table(("name", "summary"), plain + [(entry.name, entry.summary) for entry in entries], keys=("name",))
     rows = [
         (entry.name, parameter.name, default_text(parameter), range_text(parameter), parameter.summary)
         for entry in entries
         for parameter in entry.parameters
     ]
     if rows:
-        print_table(("name", "parameter", "default", "range", "summary"), rows)
+        print_table(("name", "parameter", "default", "range", "summary"), rows, keys=("name", "parameter"))
 
 
 def _document(parameter: _native.Parameter) -> dict[str, Any]:

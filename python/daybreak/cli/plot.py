@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from .terminal import Json, print_json, progress_bar, say
+from .usage import are_runs
 
 _DRAWN = 0.9
 """The part of the time until the figure is written, about."""
@@ -110,6 +111,7 @@ def plot(
     from daybreak import plots
     from daybreak.figures.style import unknown_letters
 
+    are_runs(runs, "plot", sweeps=True)
     # A link has the name of what it leads to; one that leads nowhere is no run, which is said when it is read.
     place = file or Path(f"{os.path.basename(os.path.realpath(runs[0]))}.png")
     plots.check(place, force=force)
@@ -151,7 +153,7 @@ def _of_runs(
 
     for name, value in others.items():
         if value is not None:
-            raise UsageError(f"--{name} is of a sweep, and {folders[0]} is none")
+            raise UsageError(f"--{name} applies to sweeps only, and {folders[0]} is not one")
     if facet not in (None, "run"):
         raise UsageError(f'--facet "{facet}": expected run')
     options["from_"] = options.pop("from")
@@ -168,10 +170,11 @@ def _of_sweep(
     from daybreak.sweeps import read_results
 
     if len(folders) > 1:
-        raise UsageError(f"{folders[0]} is a sweep: expected one of them alone")
+        sweep = next(filter(_is_sweep, folders))
+        raise UsageError(f"{sweep} is a sweep: expected a sweep alone, or only runs")
     for name, value in others.items():
         if value is not None:
-            raise UsageError(f"--{name} is of runs over time, and {folders[0]} is a sweep")
+            raise UsageError(f"--{name} applies to runs only, and {folders[0]} is a sweep")
     chosen = {}
     for text in options.pop("only") or ():
         name, sign, value = text.partition("=")

@@ -39,9 +39,13 @@ def predict(
     If the setting is outside of the measured ones, or the error is more than 20 % of the prolongation, it is simulated
     until the 95 % margin of its mean is within 20 %, and the reasons are shown.
     """
+    from daybreak.learn.setting import describe
+
     chosen = scenario_of(scenario, changes)
     check_model(model)
     need_learn()
+    # Before the models, which take seconds to load.
+    describe(chosen)
     from daybreak.learn.files import load
     from daybreak.learn.simulated import MOST, simulated
 

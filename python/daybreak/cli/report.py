@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from .terminal import Json, print_json, progress_bar, say
+from .usage import are_runs
 
 
 def add_to(app: typer.Typer) -> None:
@@ -39,6 +40,7 @@ def report(
     """
     from daybreak.report import contents, page, writing
 
+    are_runs(runs, "report", sweeps=True)
     writing.check(out, force=force)
     found = contents.gather(runs)
     with progress_bar("writing the report", shown=not as_json) as progress:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +14,10 @@ from daybreak.errors import Interrupted, UsageError
 from .scenario import Kernel
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
-from .usage import engine_of, refuse
+from .usage import counted, engine_of, refuse
+
+if TYPE_CHECKING:
+    from daybreak.sweeps.run import Failure
 
 _SHOWN = 20
 _ROWS = 40
@@ -81,10 +84,8 @@ def sweep(
     else:
         rate = f", {outcome.new / outcome.seconds:.3g} runs/s" if outcome.new and outcome.seconds else ""
         tables = ", ".join(str(place / name) for name in points.grid.keep)
-        runs = (
-            f"{len(outcome.made)} runs of {outcome.points} points, {outcome.new} of them new{rate}; dataset: {tables}"
-        )
-        say(runs)
+        runs = f"{counted(len(outcome.made), 'run')} of {counted(outcome.points, 'point')}"
+        say(f"{runs}, {outcome.new} of them new{rate}; dataset: {tables}")
         if engines.kind(points.grid.engine) == "kernel":
             say(f"engine: {engines.program(points.grid.engine)}")
         if outcome.made and "flows" in points.grid.keep:
@@ -92,13 +93,27 @@ def sweep(
         if outcome.wide:
             say(_wide([_values(points.columns(point)) for point in outcome.wide], ci or ""))
         if outcome.failures:
-            say(f"{len(outcome.failures)} failures:")
-            rows = [(_values(one.values), str(one.seed or "all"), one.error) for one in outcome.failures[:_SHOWN]]
-            print_table(("point", "seed", "error"), rows)
-            if len(outcome.failures) > _SHOWN:
-                say(f"... and {len(outcome.failures) - _SHOWN} more in {place / 'sweep.json'}")
+            say(f"{counted(len(outcome.failures), 'failure')}:")
+            rows = _failures(outcome.failures)
+            print_table(("point", "seed", "error"), rows[:_SHOWN])
+            if len(rows) > _SHOWN:
+                say(f"... and {len(rows) - _SHOWN} more in {place / 'sweep.json'}")
     if outcome.failures:
         raise typer.Exit(1)
+
+
+def _failures(failures: Sequence[Failure]) -> list[tuple[str, str, str]]:
+    """The rows of the table of failures: points and seeds with the same error are one, and counted."""
+    same: dict[str, list[Failure]] = {}
+    for one in failures:
+        same.setdefault(one.error, []).append(one)
+    rows = []
+    for error, some in same.items():
+        points = dict.fromkeys(_values(one.values) for one in some)
+        seeds = dict.fromkeys(str(one.seed or "all") for one in some)
+        first, *others = points
+        rows.append((first if not others else f"{len(points)} points", ", ".join(list(seeds)[:_SHOWN]), error))
+    return rows
 
 
 def _summarise(place: Path) -> None:

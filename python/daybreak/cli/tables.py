@@ -6,7 +6,7 @@ is left out. Only labels that would take half of the width are cut, in the middl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from rich.table import Table
 from rich.text import Text
@@ -19,28 +19,38 @@ _LEAST_LABEL = 12
 Cells = Sequence[Text]
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str | Text]], numeric: Sequence[str] = ()) -> None:
-    """Prints a table; ``numeric`` columns are right-aligned. Text columns before the first of these are labels."""
+def print_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str | Text]],
+    numeric: Sequence[str] = (),
+    keys: Sequence[str] = (),
+) -> None:
+    """Prints a table; ``numeric`` columns are right-aligned. Text columns before the first of these are labels. Those
+    of ``keys``, which a user types, keep to one line as long as the others can be wrapped; no text is cut."""
     cells = [[cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row] for row in rows]
     out = console()
     labels = next((at for at, column in enumerate(columns) if column in numeric), 0)
+    keys = keys if _width(columns, cells, [columns.index(key) for key in keys]) <= out.width // 2 else ()
     if not labels or _width(columns, cells, range(len(columns))) <= out.width:
-        _print(columns, cells, range(len(columns)), numeric)
+        _print(columns, cells, range(len(columns)), {*numeric, *keys}, numeric)
         return
     _shorten(columns, cells, labels, out.width // 2)
     for number, block in enumerate(_blocks(columns, cells, labels, out.width)):
         if number:
             out.print()
-        _print(columns, cells, [*range(labels), *block], numeric)
+        _print(columns, cells, [*range(labels), *block], {*numeric, *keys}, numeric)
 
 
-def _print(columns: Sequence[str], cells: Sequence[Cells], shown: Sequence[int], numeric: Sequence[str]) -> None:
+def _print(
+    columns: Sequence[str], cells: Sequence[Cells], shown: Sequence[int], whole: Set[str], numeric: Sequence[str]
+) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP, 0, 0))
     for at in shown:
         column = columns[at]
         table.add_column(
-            Text(plain(column)), justify="right" if column in numeric else "left", no_wrap=column in numeric
-        )
+            Text(plain(column)), justify="right" if column in numeric else "left", overflow="fold",
+            no_wrap=column in whole,
+        )  # fmt: skip
     for row in cells:
         table.add_row(*(row[at] for at in shown))
     console().print(table)

@@ -58,9 +58,13 @@ def tune(
     period and the night), and utilisation: the part of what both circuits can carry, from the first start to the last
     end, that was delivered.
     """
+    from daybreak.learn.setting import describe
+
     chosen = scenario_of(scenario, changes)
     check_model(model)
     need_learn()
+    # Before the models, which take seconds to load.
+    describe(chosen)
     from daybreak import plots
     from daybreak.learn.files import load
     from daybreak.learn.tune import OBJECTIVES, check
@@ -204,10 +208,10 @@ def _drawn(found: Advice) -> Figure:
     from daybreak.figures.tradeoff import Point, tradeoff
 
     points = [
-        Point(_name(one), one.utilisation, one.simulated)
+        Point(_name(one), one.utilisation.times(100), one.simulated)
         for one in found.candidates
         if one.simulated and one.utilisation
     ]
     if not points:
         raise OutputError("no figure: in every simulated candidate a flow did not end")
-    return tradeoff(points, xlabel="Utilisation of both circuits", ylabel="Prolongation [s]")
+    return tradeoff(points, xlabel="Utilisation of both circuits [%]", ylabel="Prolongation [s]")

@@ -12,7 +12,7 @@ from daybreak.runs.warnings import warnings_of
 
 from .scenario import Changes, File, Kernel, scenario_of
 from .terminal import Json, print_json, progress_bar, say
-from .usage import engine_of
+from .usage import counted, engine_of
 
 
 def add_to(app: typer.Typer) -> None:
@@ -45,7 +45,7 @@ def validate(
     if as_json:
         print_json({"scenario": model.name, "valid": True, "plan_hash": plan.hash, "warnings": warnings} | counts)
     else:
-        words = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+        words = ", ".join(counted(count, kind.removesuffix("s")) for kind, count in counts.items())
         say(f"{scenario} is a valid scenario: {words}")
         for warning in warnings:
             say(f"warning: {warning}")

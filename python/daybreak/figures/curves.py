@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from daybreak.figures.shading import Shading
-from daybreak.figures.style import BLACK, WIDTH_INCHES, Picture, colour, style
+from daybreak.figures.style import BLACK, WIDTH_INCHES, Dash, Picture, colour, dash, style
 from daybreak.metrics.errors import check_columns
 
 BAND = "band: 95 % interval of the mean"
@@ -33,7 +33,8 @@ class Panel:
     (``low`` and ``high`` may be null). The time axis goes from ``start_s`` to ``end_s``; 0 stands for the last time.
     ``layered`` draws the first curves thick and later ones thin, for curves that coincide. With ``steps`` a value holds
     from its time to the next one, the last to the end of the axis. ``faint`` has further curves of each name, as tables
-    ``curve, time_s, value``, drawn thin in the background. ``colours`` replaces the colours that the names have.
+    ``curve, time_s, value``, drawn thin in the background. ``colours`` and ``dashes`` replace the colours and line
+    styles that the names have.
     """
 
     title: str
@@ -45,6 +46,12 @@ class Panel:
     steps: bool = False
     faint: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     colours: Sequence[str] = ()
+    dashes: Sequence[Dash] = ()
+
+    def look(self, name: str, position: int) -> tuple[str, Dash]:
+        """Colour and line style of the curve ``name``, the ``position``-th of the panel."""
+        tone = self.colours[position % len(self.colours)] if self.colours else colour(name, position)
+        return tone, self.dashes[position % len(self.dashes)] if self.dashes else dash(position)
 
     def until(self) -> float:
         """End of the time axis in seconds."""
@@ -119,7 +126,7 @@ def draw(axes: Axes, panel: Panel, labels: dict[str, str]) -> list[Line2D | Patc
     entries: list[Line2D | Patch] = []
     for position, (name, table) in enumerate(panel.curves.items()):
         check_columns(name, table, ("time_s", "mean", "low", "high"))
-        tone = panel.colours[position % len(panel.colours)] if panel.colours else colour(name, position)
+        tone, line = panel.look(name, position)
         for _, one in panel.faint.get(name, _NO_CURVES).group_by("curve", maintain_order=True):
             axes.plot(*_xy(one, "value", panel), color=tone, linewidth=0.5, alpha=0.25, zorder=1.5)
         if table["low"].count():
@@ -127,7 +134,9 @@ def draw(axes: Axes, panel: Panel, labels: dict[str, str]) -> list[Line2D | Patc
             _, high = _xy(table, "high", panel)
             axes.fill_between(times, np.maximum(low, 0), high, color=tone, alpha=0.25, linewidth=0, label="_band")
         width = 1.2 + (1.6 * (len(panel.curves) - 1 - position) if panel.layered else 0)
-        entries += axes.plot(*_xy(table, "mean", panel), color=tone, linewidth=width, label=labels.get(name, name))
+        entries += axes.plot(
+            *_xy(table, "mean", panel), color=tone, linestyle=line, linewidth=width, label=labels.get(name, name)
+        )
     if panel.shading:
         entries += panel.shading.draw(axes, end, start_s=panel.start_s)
     axes.set_xlim(panel.start_s, end)

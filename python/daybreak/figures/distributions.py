@@ -12,11 +12,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 
-from daybreak.figures.style import WIDTH_INCHES, Picture, colour, style, words
+from daybreak.figures.style import WIDTH_INCHES, Picture, colour, dash, style, words
 
 _MOST_POINTS = 2000
 _LINES: tuple[Any, ...] = ("-", (0, (5, 2)), ":", "-.")
 _HEIGHT = 3.1
+_BESIDE_POINTS = 3
+"""Room between a bar and its label."""
 
 
 def cumulative(
@@ -37,7 +39,7 @@ def cumulative(
             start = values[:1] if log else np.minimum(values[:1], 0)
             axes.step(
                 np.concatenate([start, values]), np.append(0, shares), where="post", color=colour(name, at),
-                label=words(name),
+                linestyle=dash(at), label=words(name),
             )  # fmt: skip
         axes.set_ylim(0, 1.02)
         axes.set_xlabel(xlabel)
@@ -111,7 +113,10 @@ def bars(
             axes.barh(spots, lengths, width * 0.9, color=colour(name, at))
             for spot, (value, word) in zip(spots, values, strict=True):
                 said = ", ".join(part for part in ("-" if value is None else f"{value:.1%}", word) if part)
-                axes.text((value or 0.0) + 0.01, spot, said, va="center", fontsize=7.5)
+                axes.annotate(
+                    said, (value or 0.0, spot), (_BESIDE_POINTS, 0), textcoords="offset points", va="center",
+                    fontsize=7.5,
+                )  # fmt: skip
         axes.set_yticks(range(len(places)), [words(place, 30) for place in places])
         longest = max((value or 0.0 for values in series.values() for value, _ in values), default=0.0)
         axes.set_xlim(0, 1.25 * longest or 1.0)

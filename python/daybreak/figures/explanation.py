@@ -16,7 +16,11 @@ COLOURS = dict(
 """Each part's colour."""
 
 
-def bars(flows: pl.DataFrame, groups: pl.DataFrame, *, most_flows: int = 24) -> Figure:
+MOST_FLOWS = 24
+"""The most flows that have a bar of their own."""
+
+
+def bars(flows: pl.DataFrame, groups: pl.DataFrame, *, most_flows: int = MOST_FLOWS) -> Figure:
     """Stacked bars of the parts: for each group of several flows the mean of these, then the first flows.
 
     ``flows`` and ``groups`` are results of `metrics.explanation`. Raises ValueError if there is no flow.

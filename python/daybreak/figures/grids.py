@@ -11,6 +11,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from daybreak.figures.curves import largest
 from daybreak.figures.style import WIDTH_INCHES, Picture, colour, style, words
 from daybreak.metrics.units import digits
 
@@ -70,7 +71,11 @@ def lines(facets: Sequence[Lines], *, x: Axis, ylabel: str, title: str, legend: 
                 )  # fmt: skip
             _x(axes, x, x.numbers or [value for table in facet.curves.values() for value in table["x"]])
             axes.set_title(words(facet.title, 60))
-        grid[0].set_ylim(bottom=0)
+        highest = [
+            largest(table[one]) for facet in facets for table in facet.curves.values() for one in ("mean", "high")
+        ]
+        # Room for half a mark.
+        grid[0].set_ylim(0, 1.08 * max(highest) or 1.0)
         for number, axes in enumerate(grid):
             if number % min(len(facets), _MOST_FACETS_A_ROW) == 0:
                 axes.set_ylabel(ylabel)

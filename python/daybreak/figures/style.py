@@ -35,6 +35,9 @@ CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 COLOURS = {"main": BLUE, "migrated": VERMILION, "baseline": GREEN}
 """Names with a fixed colour in every figure; others take those of `CYCLE` in order."""
 
+Dash = str | tuple[int, tuple[float, ...]]
+_DASHES: tuple[Dash, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
+
 DAY, NIGHT = "#fbedc8", "#d0d0d0"
 
 _FAMILY = "DejaVu Sans"
@@ -108,6 +111,11 @@ def style() -> Iterator[None]:
 def colour(name: str, position: int) -> str:
     """Colour of the curve ``name``, the ``position``-th of its figure."""
     return COLOURS.get(name, CYCLE[position % len(CYCLE)])
+
+
+def dash(position: int) -> Dash:
+    """Line style of the ``position``-th curve of a figure: another one each time that the colours are used up."""
+    return _DASHES[position // len(CYCLE) % len(_DASHES)]
 
 
 def words(text: str, most: int = 40) -> str:

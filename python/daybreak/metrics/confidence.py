@@ -27,6 +27,10 @@ class Interval:
         """The margin of error, half of the interval's width; 0 where the interval is unknown."""
         return 0.0 if math.isnan(self.high) else self.high - self.mean
 
+    def times(self, factor: float) -> Interval:
+        """The interval in a unit of which there are ``factor`` in the present one."""
+        return Interval(self.mean * factor, self.low * factor, self.high * factor, self.runs)
+
     def overlaps(self, other: Interval) -> bool:
         """Whether the two intervals have a point in common; false when one of them is unknown."""
         return self.low <= other.high and other.low <= self.high

@@ -9,14 +9,17 @@ these that holds:
 ``spurious_recovery``  the sender is in an episode of recovery in which nothing that was lost is missing
 ``night_loss``         something that a night has taken is missing (it was lost in it, as a gate closed, or because the
                        buffer that holds packets was full), or the episode of recovery is one in which it was
-``timeout``            something lost otherwise is missing, while the sender is in state Loss or waits for the timeout
+``timeout``            something lost otherwise is missing, while the sender is in state Loss or waits for a timer: a
+                       retransmission timeout, a tail loss probe (RFC 8985), or that of a SYN or SYN-ACK
 ``fast_recovery``      something lost otherwise is missing, in all other states: detection and Recovery (RFC 6675)
 ``ramp_up``            less is in flight than the share fills without a queue: share times base round-trip time. That is
                        the growth of the window, and also set-up, tail, and limits of the sender or receiver
 ``queueing``           enough is in flight, but it waits in queues behind the packets of others
 
 An episode is an uninterrupted time in Recovery or Loss. A lost packet is missing from its loss until the end of the bin
-in which the receiver has everything up to it in order.
+in which the receiver has everything up to it in order; a lost packet of the handshake until the first sample of an RTT.
+In the other states a timer has fired at a sample that comes no sooner than two smoothed RTTs after the one before, the
+least time of a probe, and leaves the smoothed RTT as it was: an ACK as late as that would have changed it.
 
 Bytes are counted at the receiver's last link, with retransmissions. The definitions are ours; the causes of lost time
 follow the migration study's reading of its figures (section V).
@@ -40,6 +43,8 @@ COLUMNS = tuple(f"{part}_ns" for part in PARTS)
 _NUMBER = {part: number for number, part in enumerate(PARTS)}
 _NIGHT = ("night", "gate_closed", "hold_full")
 _RECOVERY, _LOSS = "Recovery", "Loss"
+_PROBE_RTTS = 2
+"""A tail loss probe is sent no sooner than after this many smoothed RTTs (RFC 8985, section 7.2)."""
 
 Array = np.ndarray[Any, Any]
 
@@ -61,12 +66,12 @@ def table(
     share_bps, fills_bytes``) covers the flows' lives; ``packet_bytes`` is the size of a full packet of each flow.
     """
     positive("bin_ns", bin_ns)
-    check_columns("window", window, ("flow", "time_ns", "in_flight", "state"))
+    check_columns("window", window, ("flow", "time_ns", "in_flight", "srtt_ns", "state"))
     check_columns("shares", shares, ("flow", "start_ns", "end_ns", "share_bps", "fills_bytes"))
     of_flow = {
         name: {key[0]: part for key, part in frame.partition_by("flow", as_dict=True, maintain_order=True).items()}
         for name, frame in (
-            ("window", window), ("drops", drops.filter(pl.col("data"))), ("shares", shares),
+            ("window", window), ("drops", drops), ("shares", shares),
             ("tapped", bins.filter(pl.col("scope") == "tap").rename({"id": "flow"})),
             ("delivered", bins.filter(pl.col("scope") == "delivered").rename({"id": "flow"})),
         )
@@ -116,7 +121,7 @@ def _parts(start: int, end: int, mine: Mapping[str, pl.DataFrame], bin_ns: int, 
     times = samples["time_ns"].to_numpy().astype(np.int64)
     share_starts = shares["start_ns"].to_numpy()
     first, last = start // bin_ns, -(-end // bin_ns)
-    lost, repaired, by_night = _missing(mine["drops"], mine["delivered"], bin_ns)
+    lost, repaired, by_night, of_handshake = _missing(mine["drops"], mine["delivered"], samples, bin_ns)
     cuts = np.concatenate(
         (
             [start, end],
@@ -145,7 +150,10 @@ def _parts(start: int, end: int, mine: Mapping[str, pl.DataFrame], bin_ns: int, 
         come, gone = (np.searchsorted(np.sort(at[some]), begins, side="right") for at in (lost, repaired))
         return np.asarray(come > gone)
 
-    cause = np.where(is_missing(np.ones_like(by_night)), _NUMBER["fast_recovery"], cause)
+    is_any_missing = is_missing(np.ones_like(by_night))
+    cause = np.where(is_any_missing, _NUMBER["fast_recovery"], cause)
+    awaits_timer = is_any_missing & np.append(_timers(samples, times), False)[at_sample]
+    cause = np.where(awaits_timer | is_missing(of_handshake), _NUMBER["timeout"], cause)
     cause = np.where(is_missing(by_night), _NUMBER["night_loss"], cause)
     episodes = _episodes(end, samples, times, (lost, repaired, by_night))
     recovery = np.concatenate(([-1], episodes))[at_sample]
@@ -167,18 +175,35 @@ def _parts(start: int, end: int, mine: Mapping[str, pl.DataFrame], bin_ns: int, 
     return [int(number) for number in lost]
 
 
-def _missing(drops: pl.DataFrame, delivered: pl.DataFrame, bin_ns: int) -> tuple[Array, Array, Array]:
-    """For each lost packet the time of the loss, the time when the receiver had everything up to it, and whether it was
-    lost to a night."""
+def _missing(
+    drops: pl.DataFrame, delivered: pl.DataFrame, samples: pl.DataFrame, bin_ns: int
+) -> tuple[Array, Array, Array, Array]:
+    """For each lost packet of data, SYN or SYN-ACK the time of the loss, the time when the receiver had everything up
+    to it, or the sender was connected, whether it was lost to a night, and whether it is of the handshake."""
+    measured = samples.filter(pl.col("srtt_ns") > 0)["time_ns"].to_list()
+    connected = int(measured[0]) if measured else 0
+    # Nothing but the handshake precedes the first sample of an RTT.
+    before = pl.col("time_ns") < connected
+    drops = drops.with_columns(of_handshake=before).filter(pl.col("data") | before)
     lost = drops["time_ns"].to_numpy().astype(np.int64)
     ends = delivered["start_ns"].to_numpy().astype(np.int64) + bin_ns
     in_order = np.cumsum(delivered["bytes"].to_numpy().astype(np.int64))
     # The first byte of the payload has the sequence number 1.
-    at = np.searchsorted(in_order, drops["seq"].to_numpy().astype(np.int64), side="left")
-    repaired = np.concatenate((ends, [np.iinfo(np.int64).max]))[at]
+    at = np.searchsorted(in_order, drops["seq"].fill_null(0).to_numpy().astype(np.int64), side="left")
+    of_handshake = drops["of_handshake"].to_numpy()
+    repaired = np.where(of_handshake, connected, np.concatenate((ends, [np.iinfo(np.int64).max]))[at])
     # The receiver may have had a copy of a packet that was lost again.
     ever = repaired > lost
-    return lost[ever], repaired[ever], drops["reason"].is_in(_NIGHT).to_numpy()[ever]
+    return lost[ever], repaired[ever], drops["reason"].is_in(_NIGHT).to_numpy()[ever], of_handshake[ever]
+
+
+def _timers(samples: pl.DataFrame, times: Array) -> Array:
+    """Whether a timer fired at each sample that leaves the state open: the one of RACK, which is detection, starts
+    Recovery."""
+    srtt = samples["srtt_ns"].fill_null(0).to_numpy().astype(np.int64)
+    found = np.zeros(len(srtt), dtype=bool)
+    found[1:] = (srtt[1:] > 0) & (np.diff(srtt) == 0) & (np.diff(times) >= _PROBE_RTTS * srtt[1:])
+    return np.asarray(found & (samples["state"] != _RECOVERY).to_numpy())
 
 
 def _episodes(end: int, samples: pl.DataFrame, times: Array, missing: tuple[Array, Array, Array]) -> Array:

@@ -21,7 +21,7 @@ from . import distributions
 from .cases import CURVE, MOST_NAMES, Case, cases, with_curves
 from .distributions import DISTRIBUTIONS
 from .network import Day, Network
-from .quantities import Source
+from .quantities import QUANTITIES, Source
 from .rows import Drawing, rows_of
 from .view import Stretch, Timeline, View, Weeks, slots_for, text, weeks_for
 
@@ -72,6 +72,8 @@ def draw(runs: Sequence[Run], **options: Any) -> AnnotatedFigure:
     """
     if isinstance(what := options.get("what"), str):
         options["what"] = [name.strip() for name in what.split(",")]
+    elif what is not None and not what:
+        raise UsageError(f"what = {what}: expected at least one of {', '.join([*QUANTITIES, *DISTRIBUTIONS])}")
     names = [name for name in options.get("what") or () if name in DISTRIBUTIONS]
     if names:
         return _distribution(names[0], runs, **options)

@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 from daybreak.errors import OutputError, reason
 from daybreak.figures.style import FORMATS, MADE_BY, rendered
 
+_LOOKED_AT_BYTES = 1 << 16
+
 
 def write(figure: Figure, place: Path, *, force: bool = False) -> Path:
     """Writes a figure atomically as PNG, SVG or PDF, by the suffix of ``place``.
@@ -30,15 +32,26 @@ def check(place: Path, *, force: bool = False) -> None:
 
 
 def may_be_replaced(place: Path, mark: str, what: str, *, force: bool) -> None:
-    """Raises OutputError if ``place`` is a folder, or a file without our ``mark``; ``what`` names such a file in the
-    error."""
+    """Raises OutputError if ``place`` is a folder, a device or a pipe, or a file without our ``mark`` near its start or
+    end; ``what`` names such a file in the error."""
     try:
         if place.is_dir():
             raise OutputError(f"{place} cannot be written: it is a folder")
-        if place.exists() and not force and mark.encode() not in place.read_bytes():
+        if place.exists() and not place.is_file():
+            raise OutputError(f"{place} cannot be written: it is no regular file")
+        if place.exists() and not force and not _has(place, mark.encode()):
             raise OutputError(f"{place} exists and is {what}: give another name, or --force")
     except OSError as error:
         raise OutputError(f"{place} cannot be written: {reason(error)}") from None
+
+
+def _has(place: Path, mark: bytes) -> bool:
+    """Whether the mark is in the first or last bytes of a file: a PDF names its maker at the end."""
+    with place.open("rb") as file:
+        if mark in file.read(_LOOKED_AT_BYTES):
+            return True
+        file.seek(max(0, place.stat().st_size - _LOOKED_AT_BYTES))
+        return mark in file.read(_LOOKED_AT_BYTES)
 
 
 def put(pieces: Iterable[bytes], place: Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from daybreak.metrics import over_time
@@ -82,15 +83,22 @@ def _binned(scope_of: Callable[[Run], str | None]) -> Callable[[Source], pl.Data
 
 
 def _sequence(source: Source) -> pl.DataFrame:
-    """Bytes delivered in order until the end of each slot, since the start of what is drawn, or of its week."""
-    view = source.view
-    slots = view.parts(every_ns=bin_ns(source)) if isinstance(view, Weeks) else None
-    week = pl.col("slot") // slots if slots else pl.lit(0)
-    rates = _binned(_goodput_scope)(source)
-    ends = pl.Series(source.view.edges(every_ns=bin_ns(source))[1:] / 1e9)
-    seconds = ends.gather(rates["slot"]) - rates["time_s"]
-    in_slot = rates.with_columns((rates["value"] * seconds / 8).alias("value"))
-    return in_slot.with_columns(pl.col("value").cum_sum().over(CURVE, week))
+    """Bytes delivered in order until each edge of the slots, since the start of what is drawn, or of its week."""
+    view, rates = source.view, _binned(_goodput_scope)(source)
+    edges = view.edges(every_ns=bin_ns(source))
+    names, weeks = rates[CURVE].unique(maintain_order=True), view.weeks if isinstance(view, Weeks) else 1
+    in_slot = rates["value"].to_numpy().reshape(len(names), weeks, -1) * np.diff(edges).reshape(weeks, -1) / 8e9
+    # A week ends at the edge at which the next one begins, so that it has one edge more than slots.
+    until = np.pad(in_slot.cumsum(axis=2), ((0, 0), (0, 0), (1, 0)))
+    slots = in_slot.shape[2]
+    at = (np.arange(weeks)[:, None] * slots + np.arange(slots + 1)).ravel()
+    return pl.DataFrame(
+        {
+            CURVE: np.repeat(names.to_numpy(), len(at)), "slot": np.tile(np.arange(len(at)), len(names)),
+            "time_s": np.tile(edges[at] / 1e9, len(names)), "value": until.ravel(),
+        },
+        schema_overrides={CURVE: pl.String},
+    )  # fmt: skip
 
 
 def bin_ns(source: Source) -> int:

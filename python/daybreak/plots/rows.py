@@ -11,7 +11,7 @@ from daybreak.errors import PlotError, UsageError
 from daybreak.figures.curves import Panel, largest
 from daybreak.figures.shading import Shading
 from daybreak.figures.stacked import Row
-from daybreak.figures.style import colour, words
+from daybreak.figures.style import Dash, colour, dash, words
 from daybreak.metrics import confidence, fct, over_time, units
 from daybreak.runs import Run
 
@@ -26,7 +26,10 @@ FAINT_WEEKS = 60
 NEARLY_EMPTY = 0.05
 """Queues with less than this part of the fullest one's packets are left out."""
 _ROUNDING = 1 + 1e-9
+Look = tuple[str, Dash]
 _QUEUE_COLOURS = ("#000000", "#8c510a", "#01665e", "#762a83", "#7f7f7f")
+
+_OTHER: Look = ("#7f7f7f", "-")
 
 Curves = dict[str, pl.DataFrame]
 
@@ -68,7 +71,7 @@ def rows_of(
     runs = [run for drawing in drawings for run in drawing.case.runs]
     facets = [[drawing] for drawing in drawings] if facet else [list(drawings)]
     rows: list[list[Row]] = [[] for _ in facets]
-    tones = _tones(drawings) if len(drawings) > 1 else {}
+    looks = _looks(drawings) if len(drawings) > 1 else {}
     for name in _quantities(runs, what, notes, besides):
         found = [
             _found(drawing, name, notes, is_asked=what is not None, is_one=_is_one(facets)) for drawing in drawings
@@ -82,7 +85,7 @@ def rows_of(
         for at, facet_of in enumerate(facets):
             parts = [one for drawing in facet_of if (one := of_case[id(drawing)]) is not None]
             if parts:
-                rows[at].append(_row(quantity, parts, facet_of, unit, tones if len(facet_of) > 1 else {}))
+                rows[at].append(_row(quantity, parts, facet_of, unit, looks if len(facet_of) > 1 else {}))
     yield from ((of[0], found_rows) for of, found_rows in zip(facets, rows, strict=True))
 
 
@@ -91,16 +94,18 @@ def _is_one(facets: Sequence[Sequence[Drawing]]) -> bool:
     return all(len(facet) == 1 for facet in facets)
 
 
-def _tones(drawings: Sequence[Drawing]) -> Mapping[str, str]:
-    """The colour of each curve of overlaid cases, the same in every row."""
-    found: dict[str, str] = {}
+def _looks(drawings: Sequence[Drawing]) -> Mapping[str, Look]:
+    """The colour and line style of each curve of overlaid cases, the same in every row."""
+    found: dict[str, Look] = {}
     names = list(dict.fromkeys(name for drawing in drawings for name in drawing.case.curves))
     for drawing in drawings:
-        found |= {_with_state(name, drawing.sources): colour(name, names.index(name)) for name in drawing.case.curves}
+        for name in drawing.case.curves:
+            at = names.index(name)
+            found[_with_state(name, drawing.sources)] = colour(name, at), dash(at)
     # A case has one curve where it has many flows, and of queues.
     for at, drawing in enumerate(drawings):
         for name in (drawing.case.name, _mean_of(drawing, len(drawing.case.curves), is_one=False)):
-            found.setdefault(words(name), colour(name, at))
+            found.setdefault(words(name), (colour(name, at), dash(at)))
     return found
 
 
@@ -181,19 +186,19 @@ def _found(drawing: Drawing, name: str, notes: list[str], *, is_asked: bool, is_
 
 def _row(
     quantity: Quantity, parts: Sequence[_QuantityCurves], drawings: Sequence[Drawing], unit: tuple[str, float],
-    tones: Mapping[str, str],
+    looks: Mapping[str, Look],
 ) -> Row:  # fmt: skip
     name, scale = unit
     curves = {label: _scaled(table, scale) for part in parts for label, table in part.curves.items()}
     start_s, end_s = drawings[0].view.axis
     is_apart = not quantity.is_per_flow and len(drawings) == 1
-    colours = _QUEUE_COLOURS if is_apart else tuple(tones.get(label, "#7f7f7f") for label in curves) if tones else ()
+    given = [looks.get(label, _OTHER) for label in curves] if looks else []
     # The longest title of a case fits the whole row.
     title = max((part.title for part in parts), key=len)
     panel = Panel(
         title, curves, drawings[0].shading, start_s=start_s, end_s=end_s, steps=True,
         faint={label: _scaled(table, scale) for part in parts for label, table in part.faint.items()},
-        colours=colours,
+        colours=_QUEUE_COLOURS if is_apart else [tone for tone, _ in given], dashes=[line for _, line in given],
     )  # fmt: skip
     return Row(panel, f"{quantity.axis}\n[{name}]", has_names=is_apart)
 

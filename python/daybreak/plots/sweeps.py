@@ -11,6 +11,7 @@ import polars as pl
 
 from daybreak.errors import PlotError, UsageError
 from daybreak.figures import distributions, grids
+from daybreak.figures.style import words
 from daybreak.metrics import fct, measures, slowdown, units
 from daybreak.sweeps import AxisOf, Results
 
@@ -43,7 +44,7 @@ def draw(
     """
     flows = _chosen(results, only or {})
     axes = {axis.name: axis for axis in _dimensions(results, flows)}
-    chosen = _Selection(results, flows, axes)
+    chosen = _Selection(results, flows, axes, only or {})
     free = [name for name, axis in axes.items() if len(axis.values) > 1 and name not in _OF_FLOWS]
     if x in _EACH_FLOW:
         colour, facet = _rest((colour, facet), [name for name in free if name not in (colour, facet)])
@@ -81,8 +82,8 @@ def _check(axes: Mapping[str, AxisOf], free: Sequence[str], used: Sequence[str |
         raise UsageError(f'"{max(given, key=given.count)}" is given twice: expected x, y, colour and facet to differ')
     for name in free:
         if name not in used:
-            values = ", ".join(map(str, axes[name].values[:4]))
-            raise PlotError(f'axis "{name}" has several values: choose one with only, such as {name}={values}')
+            one = f'--only "{name}={axes[name].values[0]}"'
+            raise PlotError(f'axis "{name}" has several values: choose one, such as {one}')
 
 
 def _chosen(results: Results, only: Mapping[str, str]) -> pl.DataFrame:
@@ -116,6 +117,25 @@ class _Selection:
     results: Results
     flows: pl.DataFrame
     axes: Mapping[str, AxisOf]
+    only: Mapping[str, str]
+
+    def title(self, what: str = "") -> str:
+        """The sweep's name with what was chosen of it, and what its figure shows of several seeds."""
+        only = "".join(f", {name} = {value}" for name, value in self.only.items())
+        seeds = self.flows["seed"].n_unique()
+        return words(f"{self.results.name}{only}", 95) + (f", {seeds} seeds{what}" if seeds > 1 else "")
+
+    def merged(self, used: Sequence[str | None]) -> list[str]:
+        """A note if flows of several groups, or of several variants, count together."""
+        for name in _OF_FLOWS:
+            values = self.axes[name].values
+            # A variant that is an axis differs from point to point, not within one.
+            within = self.flows.group_by("point").agg(pl.col(name).n_unique())[name].max()
+            if name in used or not isinstance(within, int) or within < 2:
+                continue
+            which = ", ".join(map(str, values[:_MOST_NAMED])) + (", ..." if len(values) > _MOST_NAMED else "")
+            return [f"flows of every {name} count together ({which}): choose colour = {name} to tell them apart"]
+        return []
 
     def facets(self, facet: str | None) -> list[tuple[str, pl.DataFrame]]:
         """The flows by the values of an axis."""
@@ -173,9 +193,9 @@ def _lines(chosen: _Selection, over: tuple[str, str], colour: str | None, facet:
         for value in table.filter(pl.col("mean").is_null())[x]
     ]
     count = sum(table.height for _, curves in tables for table in curves.values())
-    notes = _notes(chosen, y, empty, count)
+    notes = (*chosen.merged((x, colour, facet)), *_notes(chosen, y, empty, count))
     figure = grids.lines(
-        facets, x=axis, ylabel=ylabel, title=_title(results, ": bands and bars are 95 % intervals"),
+        facets, x=axis, ylabel=ylabel, title=chosen.title(": bands and bars are 95 % intervals"),
         legend=colour or "", note="; ".join(notes),
     )  # fmt: skip
     return AnnotatedFigure(figure, notes)
@@ -197,7 +217,11 @@ def _notes(chosen: _Selection, name: str, empty: Sequence[Mapping[str, Any]], co
         has = "has" if len(empty) == 1 else "have"
         notes.append(f"{len(empty)} of {count} points {has} no {name}{why}: {which}{more}")
     if failures := len(chosen.results.document.get("failures", [])):
-        notes.append(f"{failures} failures of the sweep are not drawn")
+        notes.append(
+            "1 failure of the sweep is not drawn"
+            if failures == 1
+            else f"{failures} failures of the sweep are not drawn"
+        )
     return tuple(notes)
 
 
@@ -221,16 +245,16 @@ def _heat(chosen: _Selection, over: tuple[str, str], name: str, facet: str | Non
     scale, label = _scaled(measure, means)
     shown = {one: grids.Axis(one, [str(value) for value in order[one]]) for one in (x, y)}
     fields = [(title, array / scale) for title, array in tables]
-    notes = _notes(chosen, name, empty, count)
+    notes = (*chosen.merged((x, y, facet)), *_notes(chosen, name, empty, count))
     figure = grids.heat(
-        fields, x=shown[x], y=shown[y], label=label, title=_title(results, ": means"), unknown="-",
+        fields, x=shown[x], y=shown[y], label=label, title=chosen.title(": means"), unknown="-",
         note="; ".join(notes),
     )  # fmt: skip
     return AnnotatedFigure(figure, notes)
 
 
 def _distribution(chosen: _Selection, x: str, colour: str | None, facet: str | None) -> AnnotatedFigure:
-    results, flows = chosen.results, chosen.flows
+    flows = chosen.flows
     if facet is not None:
         raise PlotError(f'facet = "{facet}": distributions have no facets: choose one value with only')
     column, label = _EACH_FLOW[x]
@@ -246,11 +270,11 @@ def _distribution(chosen: _Selection, x: str, colour: str | None, facet: str | N
         curves[name] = pl.DataFrame({"value": values, "share": share})
     xlabel = f"{label} [{unit}]" if unit else label
     shown = {name: table for name, table in curves.items() if table.height}
-    figure = distributions.cumulative(shown, xlabel=xlabel, ylabel="Share of flows", title=_title(results), log=True)
+    figure = distributions.cumulative(shown, xlabel=xlabel, ylabel="Share of flows", title=chosen.title(), log=True)
     notes = [f"no flow has ended with {colour} = {name}" for name, table in curves.items() if not table.height]
     if unended := limited.height - known.len():
         notes.append(f"{unended} of {limited.height} flows have not ended: the curves end below 1")
-    return AnnotatedFigure(figure, (*notes, *_notes(chosen, x, [], 0)))
+    return AnnotatedFigure(figure, (*chosen.merged((colour,)), *notes, *_notes(chosen, x, [], 0)))
 
 
 def _measure(name: str) -> measures.Measure:
@@ -298,8 +322,3 @@ def _sorted(axis: AxisOf) -> list[Any]:
     if not axis.numbers:
         return list(axis.values)
     return [value for _, value in sorted(zip(axis.numbers, axis.values, strict=True), key=lambda pair: pair[0])]
-
-
-def _title(results: Results, what: str = "") -> str:
-    seeds = results.flows["seed"].n_unique()
-    return f"{results.name}" + (f", {seeds} seeds{what}" if seeds > 1 else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from importlib.metadata import version
 from pathlib import Path
@@ -12,6 +12,8 @@ import polars as pl
 
 from daybreak.engines import lowered
 from daybreak.errors import OutputError, UsageError
+from daybreak.plan import types as plan
+from daybreak.plan import ways
 from daybreak.plots.files import may_be_replaced, put
 from daybreak.runs import Run
 
@@ -21,6 +23,8 @@ FORMATS = {"perfetto": ".json", "qlog": ".qlog"}
 """The formats, and the suffix of their files."""
 MOST_ROWS = 3_000_000
 """Limit on the samples and losses in a file: more than a viewer can open."""
+_TOLD_EVERY = 1000
+"""Items between two reports of progress."""
 MADE_BY = '"Daybreak '
 """The mark by which our files are recognised."""
 
@@ -30,8 +34,17 @@ def check(place: Path, *, force: bool) -> None:
     may_be_replaced(place, MADE_BY, "no export of Daybreak's", force=force)
 
 
-def write(run: Run, place: Path, kind: str, *, flows: str | None = None, force: bool = False) -> int:
-    """Writes a run in one of `FORMATS`, with the flows whose names match the pattern; returns the number of flows.
+def write(
+    run: Run,
+    place: Path,
+    kind: str,
+    *,
+    flows: str | None = None,
+    force: bool = False,
+    progress: Callable[[float, float], object] = lambda done, total: None,
+) -> int:
+    """Writes a run in one of `FORMATS`, with the flows whose names match the pattern and, if there is one, only the
+    queues on their ways; returns the number of flows. `progress(done, total)` counts flows, samples and losses.
 
     Raises OutputError, UsageError.
     """
@@ -39,8 +52,18 @@ def write(run: Run, place: Path, kind: str, *, flows: str | None = None, force: 
         raise UsageError(f'format "{kind}" is not known: expected {" or ".join(FORMATS)}')
     check(place, force=force)
     chosen = _chosen(run, flows)
-    _check_size(run, chosen)
-    pieces = _perfetto(run, chosen) if kind == "perfetto" else _qlog(run, chosen)
+    queues = _queues(run, None if flows is None else chosen) if kind == "perfetto" else run.queues.clear()
+    rows = _rows(run, chosen, queues)
+    done = told = 0
+
+    def count(more: int) -> None:
+        nonlocal done, told
+        done += more
+        if done - told >= _TOLD_EVERY:
+            told = done
+            progress(done, rows)
+
+    pieces = _perfetto(run, chosen, queues, count) if kind == "perfetto" else _qlog(run, chosen, count)
     put((piece.encode("utf-8") for piece in pieces), place)
     return chosen.height
 
@@ -54,30 +77,48 @@ def _chosen(run: Run, pattern: str | None) -> pl.DataFrame:
     return run.flows.filter(fits)
 
 
-def _check_size(run: Run, flows: pl.DataFrame) -> None:
+def _queues(run: Run, flows: pl.DataFrame | None) -> pl.DataFrame:
+    """The samples of all queues, or of those that packets and ACKs of these flows may come to."""
+    if flows is None or not run.queues.height:
+        return run.queues
+    content = _content(run)
+    chosen = [content.flows[flow] for flow in flows["flow"]]
+    paths = {path for flow in chosen for path in (flow.data_path, flow.ack_path)}
+    found = {queue for path in paths for queue, _ in ways.arrivals(content, path)}
+    return run.queues.filter(pl.col("queue").is_in(found))
+
+
+def _content(run: Run) -> plan.Plan:
+    content = lowered(run.scenario, run.seed, run.manifest["engine"]).content
+    if len(content.flows) != run.flows.height:
+        raise OutputError("the run is of another version of Daybreak: run it again")
+    return content
+
+
+def _rows(run: Run, flows: pl.DataFrame, queues: pl.DataFrame) -> int:
+    """The number of flows, samples and losses. Raises OutputError if there are too many."""
     mine = pl.col("flow").is_in(flows["flow"].to_list())
-    rows = flows.height + run.queues.height + sum(table.filter(mine).height for table in (run.window, run.drops))
+    rows = flows.height + queues.height + sum(table.filter(mine).height for table in (run.window, run.drops))
     if rows > MOST_ROWS:
         raise OutputError(
             f"the run has {rows:,} samples and losses, more than {MOST_ROWS:,}, which a viewer can open: choose flows "
             "with --flows, or run it with longer intervals in records"
         )
+    return rows
 
 
-def _perfetto(run: Run, flows: pl.DataFrame) -> Iterator[str]:
+def _perfetto(run: Run, flows: pl.DataFrame, queues: pl.DataFrame, count: Callable[[int], object]) -> Iterator[str]:
     facts = {"tool": f"Daybreak {version('daybreak')}", "scenario": run.manifest["name"], "seed": run.seed}
     yield '{"displayTimeUnit":"ns","otherData":' + json.dumps(facts) + ',"traceEvents":[\n'
     between = ""
-    for event in perfetto.events(run, flows):
+    for event in perfetto.events(run, flows, queues, count):
         yield between + json.dumps(event, separators=(",", ":"))
         between = ",\n"
     yield "\n]}\n"
 
 
-def _qlog(run: Run, flows: pl.DataFrame) -> Iterator[str]:
-    content = lowered(run.scenario, run.seed, run.manifest["engine"]).content
-    if len(content.flows) != run.flows.height:
-        raise OutputError("the run is of another version of Daybreak: run it again")
+def _qlog(run: Run, flows: pl.DataFrame, count: Callable[[int], object]) -> Iterator[str]:
+    content = _content(run)
     payload = {}
     for number in flows["flow"]:
         stack = content.stacks[content.flows[number].src_stack]
@@ -88,7 +129,7 @@ def _qlog(run: Run, flows: pl.DataFrame) -> Iterator[str]:
     }  # fmt: skip
     yield json.dumps(head)[:-1] + ', "traces": [\n'
     between = ""
-    for trace in qlog.traces(run, flows, payload):
+    for trace in qlog.traces(run, flows, payload, count):
         yield between + json.dumps(trace, separators=(",", ":"))
         between = ",\n"
     yield "\n]}\n"

@@ -10,7 +10,7 @@ import polars as pl
 from daybreak.figures.curves import Panel
 from daybreak.figures.shading import Shading
 from daybreak.figures.stacked import Facet, Row
-from daybreak.figures.style import colour
+from daybreak.figures.style import Dash
 from daybreak.plots import FigureContent
 
 _DIGITS = 5
@@ -37,19 +37,18 @@ def _document(facet: Facet, xlabel: str) -> dict[str, Any]:
 def _row(row: Row) -> dict[str, Any]:
     label, _, unit = row.ylabel.partition("\n")
     panel = row.panel
-    curves = [
-        _curve(name, table, panel.colours[at % len(panel.colours)] if panel.colours else colour(name, at))
-        for at, (name, table) in enumerate(panel.curves.items())
-    ]
+    curves = [_curve(name, table, *panel.look(name, at)) for at, (name, table) in enumerate(panel.curves.items())]
     return {"title": panel.title, "label": label, "unit": unit.strip("[]"), "own": row.has_names, "curves": curves}
 
 
-def _curve(name: str, table: pl.DataFrame, tone: str) -> dict[str, Any]:
+def _curve(name: str, table: pl.DataFrame, tone: str, line: Dash) -> dict[str, Any]:
     found: dict[str, Any] = {
         # Names are escaped for matplotlib, which reads formulas between dollar signs.
         "name": name.replace(r"\$", "$").removeprefix("\N{ZERO WIDTH SPACE}"), "colour": tone,
         "time": _numbers(table["time_s"], _DIGITS + 5), "value": _numbers(table["mean"]),
     }  # fmt: skip
+    if not isinstance(line, str):
+        found["dash"] = " ".join(f"{length:g}" for length in line[1])
     if table["low"].count():
         found |= {"low": _numbers(table["low"]), "high": _numbers(table["high"])}
     return found

@@ -275,7 +275,8 @@
       if (up.length) {
         shape(this.svg, "path", { d: `M${up.join("L")}L${down.join("L")}Z`, fill: curve.colour, opacity: 0.22 });
       }
-      shape(this.svg, "path", { d: line || "M0 0", fill: "none", stroke: curve.colour, "stroke-width": 1.4 });
+      const dash = curve.dash ? { "stroke-dasharray": curve.dash } : {};
+      shape(this.svg, "path", { d: line || "M0 0", fill: "none", stroke: curve.colour, "stroke-width": 1.4, ...dash });
     }
 
     listen() {

@@ -1,12 +1,13 @@
 """A run as a trace for Perfetto (https://ui.perfetto.dev): the JSON of the Trace Event Format.
 
-Circuits and flows are slices, windows, RTTs, queues and throughput are counters, lost packets are instants. Times are
-in microseconds, as the format requires, with nanoseconds as decimals.
+Circuits and flows are slices, windows, RTTs, queues and throughput are counters, lost packets are instants. A viewer
+holds the value of a counter until the next one, so that it is written where it changes, and at its end. Times are in
+microseconds, as the format requires, with nanoseconds as decimals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import polars as pl
@@ -20,21 +21,22 @@ _PROCESSES = {_CIRCUITS: "circuits", _FLOWS: "flows", _QUEUES: "queues", _LOSSES
 _COUNTERS = {"cwnd": "cwnd [segments]", "bytes_in_flight": "in flight [B]", "srtt_ns": "srtt [us]"}
 
 
-def events(run: Run, flows: pl.DataFrame) -> Iterator[Event]:
-    """All events of a run; events of flows only for these ``flows``."""
+def events(run: Run, flows: pl.DataFrame, queues: pl.DataFrame, count: Callable[[int], object]) -> Iterator[Event]:
+    """All events of a run: those of these ``flows``, and the rows ``queues`` of its table. ``count`` is told of each
+    flow, sample and loss that has been read."""
     for process, name in _PROCESSES.items():
         yield {"ph": "M", "pid": process, "name": "process_name", "args": {"name": name}}
-    numbers = flows["flow"].to_list()
+    numbers = set(flows["flow"].to_list())
     yield from _circuits(run)
-    yield from _of_flows(run, flows)
-    yield from _windows(run, numbers)
-    yield from _rates(run, numbers)
-    for time, queue, packets in run.queues.select("time_ns", "queue_name", "packets").iter_rows():
-        yield _counter(_QUEUES, f"{queue} [packets]", time, packets)
+    yield from _of_flows(run, flows, count)
+    yield from _changes(_windows(run, numbers, count))
+    yield from _changes(_rates(run, numbers))
+    yield from _changes(_waiting(queues, count))
     lost = run.drops.filter(pl.col("flow").is_in(numbers))
     for time, reason, place, flow, seq in lost.select(
         "time_ns", "reason", "place_name", "flow_name", "seq"
     ).iter_rows():
+        count(1)
         yield {
             "ph": "i", "s": "p", "pid": _LOSSES, "tid": 0, "ts": time / 1000, "name": f"{reason} at {place}",
             "args": {"flow": flow, "seq": seq},
@@ -49,36 +51,64 @@ def _circuits(run: Run) -> Iterator[Event]:
             yield _slice(_CIRCUITS, number, phase, start, ended if end is None else end)
 
 
-def _of_flows(run: Run, flows: pl.DataFrame) -> Iterator[Event]:
+def _of_flows(run: Run, flows: pl.DataFrame, count: Callable[[int], object]) -> Iterator[Event]:
     ended = int(run.manifest["totals"]["ended_ns"])
     columns = ("flow", "flow_name", "start_ns", "end_ns", "src", "dst", "variant", "bytes", "retransmits", "rtos")
     for flow, name, start, end, *facts in flows.select(columns).iter_rows():
+        count(1)
         yield _thread(_FLOWS, flow, name)
         arguments = dict(zip(columns[4:], facts, strict=True)) | {"complete": end is not None}
         yield _slice(_FLOWS, flow, name, start, ended if end is None else end) | {"args": arguments}
 
 
-def _windows(run: Run, numbers: Sequence[int]) -> Iterator[Event]:
+def _changes(counters: Iterable[Event]) -> Iterator[Event]:
+    """The counters that differ from the one before of their name, and the last of each name."""
+    shown: dict[str, float] = {}
+    held: dict[str, Event] = {}
+    for event in counters:
+        name, value = event["name"], event["args"]["value"]
+        if shown.get(name) == value:
+            held[name] = event
+        else:
+            shown[name] = value
+            held.pop(name, None)
+            yield event
+    yield from held.values()
+
+
+def _waiting(queues: pl.DataFrame, count: Callable[[int], object]) -> Iterator[Event]:
+    for time, queue, packets in queues.select("time_ns", "queue_name", "packets").iter_rows():
+        count(1)
+        yield _counter(_QUEUES, f"{queue} [packets]", time, packets)
+
+
+def _windows(run: Run, numbers: Collection[int], count: Callable[[int], object]) -> Iterator[Event]:
     mine = run.window.filter(pl.col("flow").is_in(numbers))
     for time, name, *values in mine.select("time_ns", "flow_name", *_COUNTERS).iter_rows():
+        count(1)
         for label, value in zip(_COUNTERS.values(), values, strict=True):
             if value is not None:
                 shown = value / 1000 if label.startswith("srtt") else value
                 yield _counter(_FLOWS, f"{name}: {label}", time, shown)
 
 
-def _rates(run: Run, numbers: Sequence[int]) -> Iterator[Event]:
+def _rates(run: Run, numbers: Collection[int]) -> Iterator[Event]:
     width = run.scenario.records.bin_width
     if width is None:
         return
     nanoseconds = int(width) / 1000
     bins = run.bins.filter(pl.col("scope").is_in(["arrived", "link"]))
+    # An empty bin is left out: after the end of the one before nothing comes.
+    ends: dict[str, float] = {}
     for scope, number, name, start, count in bins.select("scope", "id", "name", "start_ns", "bytes").iter_rows():
         if scope == "link" or number in numbers:
             label = f"{name}: {'link' if scope == 'link' else 'throughput'} [Gbit/s]"
+            if start - ends.get(label, start) >= 1:
+                yield _counter(_FLOWS, label, ends[label], 0.0)
             yield _counter(_FLOWS, label, start, count * 8 / nanoseconds)
-            # An empty bin is left out.
-            yield _counter(_FLOWS, label, start + nanoseconds, 0.0)
+            ends[label] = start + nanoseconds
+    for label, end in ends.items():
+        yield _counter(_FLOWS, label, end, 0.0)
 
 
 def _by(table: pl.DataFrame, column: str) -> list[tuple[str, pl.DataFrame]]:

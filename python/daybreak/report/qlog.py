@@ -8,7 +8,7 @@ network lost a packet is none of the triggers that qlog has, so that it is a fie
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from heapq import merge
 from typing import Any
 
@@ -19,16 +19,20 @@ from daybreak.runs import Run
 Trace = dict[str, Any]
 
 
-def traces(run: Run, flows: pl.DataFrame, payload_bytes: Mapping[int, int]) -> Iterator[Trace]:
-    """One trace for each of the ``flows``; ``payload_bytes`` maps each to the payload of a full packet."""
+def traces(
+    run: Run,
+    flows: pl.DataFrame,
+    payload_bytes: Mapping[int, int],
+    count: Callable[[int], object],
+) -> Iterator[Trace]:
+    """One trace for each of the ``flows``; ``payload_bytes`` maps each to the payload of a full packet. ``count`` is
+    told after each trace of how many rows it is made."""
     numbers = flows["flow"].to_list()
     samples = _by_flow(run.window.filter(pl.col("flow").is_in(numbers)))
     lost = _by_flow(run.drops.filter(pl.col("flow").is_in(numbers) & pl.col("data")))
     for flow, name, src, dst, variant in flows.select("flow", "flow_name", "src", "dst", "variant").iter_rows():
-        parts = [
-            _samples(samples.get(flow, run.window.clear()), payload_bytes[flow]),
-            _losses(lost.get(flow, run.drops.clear())),
-        ]
+        mine = samples.get(flow, run.window.clear()), lost.get(flow, run.drops.clear())
+        parts = [_samples(mine[0], payload_bytes[flow]), _losses(mine[1])]
         yield {
             "title": name, "description": f"{src} to {dst}, {variant}",
             "vantage_point": {"name": src, "type": "server"},
@@ -37,6 +41,7 @@ def traces(run: Run, flows: pl.DataFrame, payload_bytes: Mapping[int, int]) -> I
             },
             "events": list(merge(*parts, key=lambda event: event["time"])),
         }  # fmt: skip
+        count(1 + sum(table.height for table in mine))
 
 
 def _samples(window: pl.DataFrame, payload: int) -> Iterator[dict[str, Any]]:

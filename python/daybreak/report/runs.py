@@ -12,6 +12,7 @@ from daybreak import plots
 from daybreak.errors import DaybreakError, PlotError
 from daybreak.explain import Explanation, explain
 from daybreak.figures.explanation import COLOURS
+from daybreak.figures.explanation import MOST_FLOWS as _MOST_BARS
 from daybreak.metrics import units
 from daybreak.metrics.explanation import COLUMNS, PARTS, rows
 from daybreak.runs import Run
@@ -21,7 +22,6 @@ from .html import Markup, data, element, table, text
 
 _BESIDES = ("sequence",)
 _MOST_FLOWS = 200
-_MOST_BARS = 24
 _MOST_EXPLAINED = 5000
 """Limit for explanations, which process each ACK of each flow."""
 

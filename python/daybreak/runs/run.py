@@ -16,7 +16,7 @@ import polars as pl
 
 import daybreak
 from daybreak.errors import OutputError
-from daybreak.scenario import Scenario
+from daybreak.scenario import Scenario, Span
 from daybreak.scenario.lowering import Plan
 
 from . import storage
@@ -24,7 +24,7 @@ from .naming import Columns, named, with_found
 from .staging import Staging
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from matplotlib.figure import Figure
 
@@ -207,12 +207,30 @@ class Run:
         """
         return storage.write(self, Path(directory), force)
 
-    def plot(self, **options: Any) -> Figure:
-        """Draws the run over time: `daybreak.plot` of this run alone, with the same options and errors.
+    def plot(
+        self,
+        *,
+        what: str | Sequence[str] | None = None,
+        by: str | None = None,
+        flows: str | None = None,
+        from_: str | Span | None = None,
+        to: str | Span | None = None,
+        fold: str | Span | None = None,
+        timeline: str | None = None,
+        phase: str | None = None,
+    ) -> Figure:
+        """Draws the run over time: `daybreak.plot` of this run alone, which explains the options.
+
+        ``what`` are quantities such as "throughput, cwnd", by default all that are recorded. ``by`` is what a curve
+        stands for: "flow", "group" or "variant". ``flows`` is a pattern for their names. ``from_`` and ``to`` are times
+        such as "5 ms"; ``fold`` overlays weeks of this length, or "week" those of the timeline. ``timeline`` and
+        ``phase`` name what is shaded. Raises PlotError, UsageError.
 
         A notebook displays the figure as the result of a cell; in a script call its method `show`.
         """
-        return daybreak.plot([self], **options)
+        return daybreak.plot(
+            [self], what=what, by=by, flows=flows, from_=from_, to=to, fold=fold, timeline=timeline, phase=phase
+        )
 
     def _repr_html_(self) -> str:
         return daybreak.as_html(self)

@@ -60,6 +60,7 @@ OF_SUMMARIES = (
     "t", "unknown", "value",
 )  # fmt: skip
 """Columns that are made of table `flows` beside those of the axes where a sweep is summarised and drawn."""
+_OF_A_SCENARIO = {"topology", "nodes", "flows", "arrivals", "duration"}
 _AXIS_NAME = re.compile(r"\w([\w .-]*[\w.-])?")
 
 
@@ -265,6 +266,8 @@ def read(path: str | Path) -> Points:
         raise ScenarioError(f"{path} cannot be read: {reason(error)}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ScenarioError(f"{path} is not valid TOML: {reason(error)}") from None
+    if "scenario" not in document and _OF_A_SCENARIO & document.keys():
+        raise ScenarioError(f"{path} is a scenario, and a grid was expected: one with scenario and axes")
     grid = parse(document, str(path))
     return Points(grid, load(path.parent / grid.scenario))
 

@@ -112,8 +112,10 @@ def sweep(
     stored runs are kept in either case. Raises ScenarioError if nothing can be run or the sweep could exceed `max_runs`
     runs, OutputError, or Interrupted, after which the same call resumes.
     """
-    if not isinstance(points, Points):
+    if isinstance(points, str | Path):
         points = read(points)
+    if not isinstance(points, Points):
+        raise ScenarioError(f"points = {points!r}: expected what daybreak.vary makes, or the path of a grid file")
     whole("most_runs", most_runs, 1)
     whole("max_runs", max_runs, 1)
     if width is not None and not (isinstance(width, int | float) and 0 < width < 1):

@@ -63,7 +63,8 @@ class Strobe(ReadySchedule):
     """Length of the night before each day."""
     as_racks: int | None = Field(default=None, ge=2, le=10_000)
     """Number of racks to emulate, at least the actual number: the week is as long as with that number, and the racks'
-    first day takes the place of the days they would have with the missing racks."""
+    first day takes the place of the days they would have with the missing racks. Two racks have only one kind of day,
+    so that it needs three."""
     resize: Resize | None = None
     """Larger VOQs for the days of their circuits."""
     announce: Announce | None = None
@@ -80,6 +81,11 @@ class Strobe(ReadySchedule):
         assert isinstance(network, Hybrid)
         if self.as_racks is not None and self.as_racks < network.racks:
             raise ValueError(f"as_racks = {self.as_racks}: expected at least the {network.racks} racks of the topology")
+        if (self.as_racks or 0) > network.racks == 2:
+            raise ValueError(
+                f"as_racks = {self.as_racks}: it changes nothing with 2 racks, whose days are all alike: leave it out, "
+                "or give racks = 3 or more"
+            )
         return Parts(self.program(network), marks=tuple(self.marks()), markers=tuple(self.markers(network)))
 
     @property
