@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from daybreak.engines import lowered
+from daybreak.engines import plan_of
 from daybreak.errors import OutputError, UsageError
 from daybreak.plots.files import may_be_replaced, put
 from daybreak.runs import Run
@@ -75,9 +75,7 @@ def _perfetto(run: Run, flows: pl.DataFrame) -> Iterator[str]:
 
 
 def _qlog(run: Run, flows: pl.DataFrame) -> Iterator[str]:
-    content = lowered(run.scenario, run.seed, run.manifest["engine"]).content
-    if len(content.flows) != run.flows.height:
-        raise OutputError("the run is of another version of Daybreak: run it again")
+    content = plan_of(run)
     payload = {}
     for number in flows["flow"]:
         stack = content.stacks[content.flows[number].src_stack]
