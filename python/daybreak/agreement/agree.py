@@ -8,6 +8,7 @@ from pathlib import Path
 
 from daybreak.engines import MODELLED, check, lowered, modelled, program
 from daybreak.errors import PlanError, ScenarioError
+from daybreak.scenario.lowering import Plan
 from daybreak.sweeps import Executor, Job, Local, Store, claim, execute
 
 from . import causes, compare, page, result, scenarios, suite, tolerances
@@ -68,7 +69,8 @@ def agree(
     most = max(first, most or (first if quick or runs else MOST_RUNS))
     out = Path(out)
     claim(out, "agreement", *result.RESULTS)
-    store = Store(Path(kept or out / "runs"), REDUCTION, programs or {engine: program(engine) for engine in engines})
+    usual = programs or {engine: program(engine) for engine in engines}
+    store = Store(Path(kept or out / "runs"), REDUCTION, program if programs is None else _given(programs))
     suites = _Suites(store, executor or Local(workers), progress, engines)
     # Where programs are replaced, so are the engines.
     able = engines[::-1] if programs is None else (MODEL,)
@@ -87,8 +89,13 @@ def agree(
         undecided = [case for case in cases if case.name in open_rows and counts[case.name] < most]
         counts |= {case.name: min(2 * counts[case.name], most) for case in undecided}
     return suites.write(
-        cases, refused, counts, out, compare.judged([row for case in cases for row in found[case.name]])
+        cases, refused, counts, out, usual, compare.judged([row for case in cases for row in found[case.name]])
     )
+
+
+def _given(programs: Mapping[str, str]) -> Callable[[str, Plan], str]:
+    """The engines' programs whatever the plan."""
+    return lambda engine, _: programs[engine]
 
 
 def _beside(cases: Sequence[Case], engines: Engines) -> list[Case]:
@@ -146,7 +153,7 @@ class _Suites:
 
     def write(
         self, cases: Sequence[Case], refused: Mapping[str, str], counts: Mapping[str, int], out: Path,
-        rows: Sequence[compare.Row],
+        programs: Mapping[str, str], rows: Sequence[compare.Row],
     ) -> Agreement:  # fmt: skip
         """Writes agreement.json and the page."""
         sections = [
@@ -157,7 +164,7 @@ class _Suites:
         ]
         runs = (min(counts.values(), default=0), max(counts.values(), default=0))
         found = result.document(
-            rows, cases, runs=runs, programs=self._store.programs, tolerances=self.limits, causes=causes.load(),
+            rows, cases, runs=runs, programs=programs, tolerances=self.limits, causes=causes.load(),
             refused=refused, engines=self._engines,
         )  # fmt: skip
         result.write(found, out / "agreement.json")

@@ -62,7 +62,8 @@ def run(
         raise UsageError("records.capture has no place for the packets: give a folder with -o")
 
     def facts(one: int) -> Mapping[str, Any]:
-        return identity(engines.lowered(model, one, engine), engine, engines.program(engine))
+        lowered = engines.lowered(model, one, engine)
+        return identity(lowered, engine, engines.program(engine, lowered))
 
     claimed = folder.claim(out, model, seeds, facts, force) if out else None
     found = dict(claimed.finished) if claimed else {}
@@ -94,7 +95,7 @@ def run(
     if as_json:
         flows = [one["flows"] for one in finished]
         document = {
-            "scenario": model.name, "engine": engine, "program": engines.program(engine),
+            "scenario": model.name, "engine": engine, "program": engines.program(engine, plan),
             "runs": [one | {"flows": flow_rows(one["flows"])} for one in finished],
             "groups": group_rows(flows), "sizes": size_rows(flows),
         }  # fmt: skip
@@ -102,7 +103,7 @@ def run(
     else:
         print_runs(finished)
         if engines.kind(engine) == "kernel":
-            say(f"engine: {engines.program(engine)}")
+            say(f"engine: {engines.program(engine, plan)}")
 
 
 def _row(run: Run, place: Path | None) -> dict[str, Any]:

@@ -73,8 +73,9 @@ class Engine(Protocol):
     def execute(self, plan: Plan, progress: OnProgress | None, staging: Path) -> EngineOutput:
         """Runs a plan; an exception raised by `progress` stops it. A capture is written to a folder in `staging`."""
 
-    def program(self) -> str:
-        """Identifies the program that runs plans. Raises EngineError if it is missing."""
+    def program(self, plan: Plan | None = None) -> str:
+        """Identifies the program that runs this plan, or plans if none is given. Raises EngineError if it is missing,
+        PlanError if it cannot run the plan."""
 
 
 def run(
@@ -102,7 +103,7 @@ def execute(
     """Runs an already lowered plan of `scenario`. Arguments and errors as in `run`."""
     runner = find(engine)
     recorded = runner.execute(plan, progress, Path(staging or tempfile.gettempdir()))
-    return Run.of(scenario, plan, engine, runner.program(), recorded)
+    return Run.of(scenario, plan, engine, runner.program(plan), recorded)
 
 
 def lowered(scenario: Scenario, seed: int, engine: str) -> Plan:
@@ -173,9 +174,12 @@ def check(plan: Plan, engine: str) -> None:
     find(engine).check(plan)
 
 
-def program(engine: str) -> str:
-    """Identifies an engine's program: another program may run the same plan differently. Raises EngineError."""
-    return find(engine).program()
+def program(engine: str, plan: Plan | None = None) -> str:
+    """Identifies an engine's program: another program may run the same plan differently.
+
+    Only what runs this plan counts, and without one what the engine usually runs. Raises EngineError, PlanError.
+    """
+    return find(engine).program(plan)
 
 
 def find(name: str) -> Engine:

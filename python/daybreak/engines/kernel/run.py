@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -194,18 +195,24 @@ def _listen(console: Any, questions: Any, watched: Watch) -> None:
             watched.look()
 
 
-def program(choice: Choice = USUAL) -> str:
-    """Identifies the kernel's version and images, the guest's program and its switch, and images with users'
-    modules."""
-    kernel, *others = [one for one in image.fitting(choice) if choice.hz in (None, one.hz)] or [image.find(choice)]
+def program(plan: Plan | None = None, choice: Choice = USUAL) -> str:
+    """Identifies the kernel's version and image, the one that the plan uses or else the usual one of the choice, and
+    the guest's program with its switch. Raises PlanError for a plan that no image can run."""
+    if plan:
+        kernel = _image(plan, choice)
+    else:
+        found = image.fitting(choice)
+        kernel = next((one for one in found if choice.hz in (None, one.hz)), None) or image.find(choice)
     guest = workplace.guest_program()
-    digest = hashlib.sha256(guest.read_bytes() + workplace.switch_library(guest).read_bytes()).hexdigest()
+    files = tuple((file, file.stat().st_mtime_ns) for file in (guest, workplace.switch_library(guest)))
     named = f"Linux {kernel.source_version}{_apart(kernel)}, image {kernel.digest[:8]}"
-    # A plan's ticks and congestion controls decide which of the other images it uses.
-    ticks = "".join(f", {one.hz} ticks {one.digest[:8]}" for one in others if one.hz != kernel.hz and one.is_plain)
-    users = sorted(found.digest[:8] for found in others if found.users_modules)
-    modules = f", with modules {' '.join(users)}" if users else ""
-    return f"{named}{ticks}, guest {digest[:8]}{modules}"
+    return f"{named}, guest {_digest(files)}"
+
+
+@cache
+def _digest(files: tuple[tuple[Path, int], ...]) -> str:
+    """A digest of files, each with the time of its last change."""
+    return hashlib.sha256(b"".join(file.read_bytes() for file, _ in files)).hexdigest()[:8]
 
 
 def _apart(kernel: image.Image) -> str:
@@ -213,6 +220,7 @@ def _apart(kernel: image.Image) -> str:
     parts = [f"{kernel.hz} ticks"] if kernel.hz != recipes.DEFAULT_HZ else []
     parts += ["nothing under net/ edited"] if kernel.pure else []
     parts += ["options of a user"] if kernel.users_config else []
+    parts += [f"modules of a user: {' '.join(kernel.users_modules)}"] if kernel.users_modules else []
     return f" ({', '.join(parts)})" if parts else ""
 
 
