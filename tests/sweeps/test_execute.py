@@ -15,7 +15,6 @@ from ready_files import ROOT
 from sweeps.reductions import BROKEN, FLOWS
 
 import daybreak
-from daybreak.engines import program
 from daybreak.errors import EngineError, Interrupted, OutputError, ScenarioError
 from daybreak.sweeps import Job, Local, Store, Task, execute
 
@@ -160,7 +159,6 @@ from pathlib import Path
 from itertools import count
 sys.path.insert(0, "tests")
 import daybreak
-from daybreak.engines import program
 from daybreak.sweeps import Job, Local, Store, execute
 from sweeps.reductions import FLOWS
 scenario = daybreak.load("scenarios/01-one-flow.toml").with_({"flows.0.size": "100 kB"})

@@ -71,7 +71,7 @@ def agree(
     claim(out, "agreement", *result.RESULTS)
     usual = programs or {engine: program(engine) for engine in engines}
     store = Store(Path(kept or out / "runs"), REDUCTION, program if programs is None else _given(programs))
-    suites = _Suites(store, executor or Local(workers), progress, engines)
+    suites = _Suites(store, executor or Local(workers), progress, engines, usual)
     # Where programs are replaced, so are the engines.
     able = engines[::-1] if programs is None else (MODEL,)
     chosen = suite.chosen(suite.load(path), quick=quick, only=only)
@@ -89,7 +89,7 @@ def agree(
         undecided = [case for case in cases if case.name in open_rows and counts[case.name] < most]
         counts |= {case.name: min(2 * counts[case.name], most) for case in undecided}
     return suites.write(
-        cases, refused, counts, out, usual, compare.judged([row for case in cases for row in found[case.name]])
+        cases, refused, counts, out, compare.judged([row for case in cases for row in found[case.name]])
     )
 
 
@@ -125,8 +125,12 @@ def _possible(cases: Sequence[Case], engines: Sequence[str]) -> tuple[list[Case]
 class _Suites:
     """Runs cases on both engines, and reads what is stored of them."""
 
-    def __init__(self, store: Store, executor: Executor, progress: Progress | None, engines: Engines):
+    def __init__(
+        self, store: Store, executor: Executor, progress: Progress | None, engines: Engines,
+        programs: Mapping[str, str],
+    ):  # fmt: skip
         self._store, self._executor, self._progress, self._engines = store, executor, progress, engines
+        self._programs = programs
         self.limits = tolerances.load()
 
     def run(self, cases: Sequence[Case], counts: Mapping[str, int]) -> None:
@@ -153,7 +157,7 @@ class _Suites:
 
     def write(
         self, cases: Sequence[Case], refused: Mapping[str, str], counts: Mapping[str, int], out: Path,
-        programs: Mapping[str, str], rows: Sequence[compare.Row],
+        rows: Sequence[compare.Row],
     ) -> Agreement:  # fmt: skip
         """Writes agreement.json and the page."""
         sections = [
@@ -164,7 +168,7 @@ class _Suites:
         ]
         runs = (min(counts.values(), default=0), max(counts.values(), default=0))
         found = result.document(
-            rows, cases, runs=runs, programs=programs, tolerances=self.limits, causes=causes.load(),
+            rows, cases, runs=runs, programs=self._programs, tolerances=self.limits, causes=causes.load(),
             refused=refused, engines=self._engines,
         )  # fmt: skip
         result.write(found, out / "agreement.json")
