@@ -331,7 +331,7 @@ def test_an_empty_path_misses_every_program(monkeypatch, tmp_path):
 
 
 def test_source_that_does_not_exist_is_named():
-    with pytest.raises(MissingTool, match="'/nowhere/linux' does not exist"):
+    with pytest.raises(MissingTool, match=r"'/nowhere/linux' does not exist$"):
         sources.locate("/nowhere/linux", recipes.load())
 
 
