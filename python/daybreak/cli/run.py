@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from daybreak import engines
-from daybreak.errors import Interrupted, UsageError
+from daybreak.errors import EngineError, Interrupted, ProgramFailed, UsageError
 from daybreak.report.summary import flow_rows, flow_table, group_rows, size_rows
 from daybreak.runs import Run, folder, identity, read
 from daybreak.runs.warnings import warnings_of
@@ -89,6 +89,10 @@ def run(
         except Interrupted as error:
             kept = f", kept in {out}" if out and rows else ""
             raise Interrupted(f"interrupted: {len(rows)} of {runs} runs are finished{kept}", error.finished) from None
+        except ProgramFailed as error:
+            place = claimed.keep_failed(model, facts(error.seed), error.files) if claimed else None
+            where = f"is in {place}" if place else "is kept in a new folder of -o"
+            raise EngineError(f"{error}; what the programs wrote {where}") from None
     if claimed:
         claimed.remove_others()
     finished = [rows[one] for one in seeds]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from daybreak import _native
-from daybreak.errors import EngineError, PlanError, reason
+from daybreak.errors import EngineError, PlanError, ProgramFailed, reason
 from daybreak.plan import types
 from daybreak.plan.applications import is_limited
 from daybreak.runs import EngineOutput
@@ -89,9 +89,12 @@ def execute(plan: Plan, progress: OnProgress | None, staging: Path, choice: Choi
             boot(program, kernel.program, run, watched, room=memory(plan.content), seed=plan.content.seed)
             tables, totals = read(run / "tables")
             files = programs.written(plan.content, run)
-        except BaseException:
+        except BaseException as error:
             if captured:
                 captured.remove()
+            if isinstance(error, ProgramFailed):
+                error.seed = plan.content.seed
+                error.files = programs.written(plan.content, run, endings=True)
             raise
     capture = captured.path / CAPTURE if captured else None
     recorded = EngineOutput(tables, totals, capture, captured, files, {"kernel": kernel.facts()})
@@ -259,10 +262,11 @@ class Watch:
     def look(self) -> None:
         """Reports the progress; raises when the guest hangs."""
         if self.stands_still() and (self.spinning is not None or self._still_s() > PATIENCE_S + _ANSWER_S):
-            at = "before it started" if self.now_ns < 0 else f"at {self.now_ns / 1e9:.6f} s"
+            # The console has the time of some packets; without packets it may be much later.
+            at = "" if self.now_ns < 0 else f", at {self.now_ns / 1e9:.6f} s or later"
             if self.spinning:
-                raise GuestFailed(f"{self.spinning} ran for {PATIENCE_S:.0f} s and let no time pass, {at}")
-            raise GuestFailed(f"the guest's virtual time stood still for {PATIENCE_S:.0f} s, {at}{self._said()}")
+                raise GuestFailed(f"{self.spinning} ran for {PATIENCE_S:.0f} s and let no time pass{at}")
+            raise GuestFailed(f"the guest's virtual time stood still for {PATIENCE_S:.0f} s{at}{self._said()}")
         if self.progress and self.plan:
             plan = self.plan.content
             limited = sum(1 for flow in plan.flows if is_limited(flow.application))
@@ -281,7 +285,7 @@ class Watch:
         if self.error and self.error.startswith("the kernel engine cannot run this"):
             return PlanError(self.error)
         if self.error and self.error.startswith(("the client of flow", "the server of flow")):
-            return GuestFailed(self.error)
+            return ProgramFailed(self.error)
         if self.error:
             return GuestFailed(f"the guest gave up: {self.error}")
         return GuestFailed(f"the guest ended with status {status} and no result{self._said(complaint)}")
