@@ -1,6 +1,8 @@
 """The errors that a user can cause. Each message is one sentence that names the field and the value."""
 
 import operator
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import SupportsIndex, cast
 
 
@@ -42,6 +44,15 @@ class PlanError(DaybreakError):
 
 class EngineError(DaybreakError):
     """An engine could not finish a run."""
+
+
+class ProgramFailed(EngineError):
+    """A program of a run failed, and the run with it."""
+
+    seed: int = 0
+    """Seed of the run."""
+    files: Mapping[str, bytes] = MappingProxyType({})
+    """What all of its programs wrote, by path in a run's folder."""
 
 
 class OutputError(DaybreakError):

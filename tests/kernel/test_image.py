@@ -165,8 +165,13 @@ def test_other_ticks_make_an_image_of_their_own(workshop, one_flow):
     assert (usual.hz, other.hz) == (1000, 250) and other.directory != usual.directory
     assert image.find() == usual and image.find(hz=250) == other
     assert image.build(workshop, hz=250) == other
-    assert f", 250 ticks {other.directory.name[:8]}, " in engines.program("kernel")
-    assert engines.program("kernel").replace(f", 250 ticks {other.directory.name[:8]}", "") == before
+    # Each plan's program is the image that it runs on, whichever others there are.
+    usual_plan, other_plan = (
+        engines.lowered(one_flow.with_({"stack.hz": hz}), 1, "kernel") for hz in (usual.hz, other.hz)
+    )
+    assert engines.program("kernel") == engines.program("kernel", usual_plan) == before
+    assert f" (250 ticks), image {other.digest[:8]}, " in engines.program("kernel", other_plan)
+    assert engines.program("kernel:@250") == engines.program("kernel", other_plan)
     found = {finding.name: finding.detail for finding in doctor.doctor(workshop).findings}
     assert "with 250 ticks in" in found["kernel image"] and "with 1000 ticks in" in found["kernel image"]
 
@@ -191,12 +196,14 @@ def test_a_scenario_may_name_it_on_the_kernel_engine_only(workshop, mine, monkey
         engines.run(scenario, "simulated")
 
 
-def test_what_a_users_module_may_change_identifies_the_engine(workshop, mine, monkeypatch):
+def test_an_image_with_users_modules_identifies_the_engine_where_it_runs(workshop, mine, monkeypatch, one_flow):
     image.build(workshop)
-    before = engines.program("kernel")
+    before = engines.program("kernel", engines.lowered(one_flow, 1, "kernel"))
     boots_with(monkeypatch, "congestion controls: reno cubic retcp mine")
     with_mine = image.build(workshop, congestion=[mine])
-    assert engines.program("kernel") == f"{before}, with modules {with_mine.directory.name[:8]}"
+    assert engines.program("kernel", engines.lowered(one_flow, 1, "kernel")) == engines.program("kernel") == before
+    plan = engines.lowered(one_flow.with_({"flows.0.variant": "mine"}), 1, "kernel")
+    assert f" (modules of a user: mine), image {with_mine.digest[:8]}, " in engines.program("kernel", plan)
 
 
 def test_a_module_that_does_not_compile_is_reported_by_the_compilers_first_error(workshop, mine, monkeypatch):
@@ -324,7 +331,7 @@ def test_an_empty_path_misses_every_program(monkeypatch, tmp_path):
 
 
 def test_source_that_does_not_exist_is_named():
-    with pytest.raises(MissingTool, match="'/nowhere/linux' does not exist"):
+    with pytest.raises(MissingTool, match=r"'/nowhere/linux' does not exist$"):
         sources.locate("/nowhere/linux", recipes.load())
 
 

@@ -15,7 +15,6 @@ from ready_files import ROOT
 from sweeps.reductions import BROKEN, FLOWS
 
 import daybreak
-from daybreak.engines import program
 from daybreak.errors import EngineError, Interrupted, OutputError, ScenarioError
 from daybreak.sweeps import Job, Local, Store, Task, execute
 
@@ -27,7 +26,7 @@ def small(one_flow):
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path / "runs", FLOWS, {"simulated": program("simulated")})
+    return Store(tmp_path / "runs", FLOWS)
 
 
 def contents(store):
@@ -60,7 +59,7 @@ def test_only_what_is_new_is_run(store, small):
 
 def test_processes_make_the_same_bytes_as_threads(tmp_path, small):
     jobs = [Job(small, seed) for seed in range(1, 5)]
-    stores = [Store(tmp_path / name, FLOWS, {"simulated": program("simulated")}) for name in ("threads", "processes")]
+    stores = [Store(tmp_path / name, FLOWS) for name in ("threads", "processes")]
     execute(jobs, stores[0], executor=Local(2))
     execute(jobs, stores[1], executor=Processes())
     assert contents(stores[0]) == contents(stores[1])
@@ -68,7 +67,7 @@ def test_processes_make_the_same_bytes_as_threads(tmp_path, small):
 
 def test_a_task_travels_without_its_plan_and_makes_it_again(store, small):
     plan = Job(small).plan()
-    task = Task(Job(small), FLOWS, store.programs["simulated"], store.digest(plan, "simulated"), plan)
+    task = Task(Job(small), FLOWS, store.program("simulated", plan), store.digest(plan, "simulated"), plan)
     arrived = pickle.loads(pickle.dumps(task))
     assert arrived.plan is None and (arrived.job, arrived.digest) == (task.job, task.digest)
     assert len(pickle.dumps(task)) < len(plan.json)
@@ -84,7 +83,7 @@ def test_another_program_elsewhere_is_an_error(small):
 
 @pytest.mark.parametrize("executor", [Local(2), Processes()], ids=["threads", "processes"])
 def test_failures_are_told_with_their_job_and_stop_nobody(tmp_path, small, executor):
-    store = Store(tmp_path, BROKEN, {"simulated": program("simulated")})
+    store = Store(tmp_path, BROKEN)
     jobs = [Job(small, seed) for seed in range(1, 7)]
     jobs.insert(1, Job(small.with_({"flows.0.to": "nobody"}), 9))
     failures = {}
@@ -100,7 +99,7 @@ def test_failures_are_told_with_their_job_and_stop_nobody(tmp_path, small, execu
 
 
 def test_without_a_listener_the_first_failure_stops_all(tmp_path, small):
-    store = Store(tmp_path, BROKEN, {"simulated": program("simulated")})
+    store = Store(tmp_path, BROKEN)
     with pytest.raises(ValueError, match="seed 3"):
         execute([Job(small, seed) for seed in range(1, 1000)], store, executor=Local(2))
     kept = [seed for seed in range(1, 1000) if store.has(Job(small, seed))]
@@ -109,7 +108,7 @@ def test_without_a_listener_the_first_failure_stops_all(tmp_path, small):
 
 def test_a_full_store_is_an_error_not_a_failure_of_a_run(tmp_path, small):
     (tmp_path / "runs").write_text("a file")
-    store = Store(tmp_path / "runs", FLOWS, {"simulated": program("simulated")})
+    store = Store(tmp_path / "runs", FLOWS)
     with pytest.raises(OutputError, match="cannot be written"):
         execute([Job(small)], store, failed=lambda job, error: None)
 
@@ -160,11 +159,10 @@ from pathlib import Path
 from itertools import count
 sys.path.insert(0, "tests")
 import daybreak
-from daybreak.engines import program
 from daybreak.sweeps import Job, Local, Store, execute
 from sweeps.reductions import FLOWS
 scenario = daybreak.load("scenarios/01-one-flow.toml").with_({"flows.0.size": "100 kB"})
-store = Store(Path(sys.argv[1]), FLOWS, {"simulated": program("simulated")})
+store = Store(Path(sys.argv[1]), FLOWS)
 execute((Job(scenario, seed) for seed in count(1)), store, executor=Local(2))
 """
 
@@ -185,7 +183,7 @@ def test_kill_9_loses_nothing_that_was_kept_and_leaves_nothing_half_written(tmp_
     found = kept()
     assert len(found) >= after
     scenario = daybreak.load(ROOT / "scenarios" / "01-one-flow.toml").with_({"flows.0.size": "100 kB"})
-    store = Store(tmp_path, FLOWS, {"simulated": program("simulated")})
+    store = Store(tmp_path, FLOWS)
     jobs = [Job(scenario, seed) for seed in range(1, len(found) + 3)]
     assert sum(store.has(job) and store.get(job).tables["flows"].height for job in jobs) == len(found)
     again = Serial()

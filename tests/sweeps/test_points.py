@@ -252,7 +252,7 @@ def test_another_scenario_is_named(tmp_path, one_flow):
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path / "runs", reduction(["flows"]), {"simulated": "p"})
+    return Store(tmp_path / "runs", reduction(["flows"]), lambda engine, plan: "p")
 
 
 def stored(store, number, **kept):

@@ -19,7 +19,12 @@ DIGEST = "ab" * 16
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path / "runs", FLOWS, {"simulated": "one", "kernel": "two"})
+    return Store(tmp_path / "runs", FLOWS, programs("one"))
+
+
+def programs(simulated):
+    """Names of the engines' programs; the kernel's depends on the plan's ticks."""
+    return lambda engine, plan: f"{plan.content.stacks[0].hz} ticks" if engine == "kernel" else simulated
 
 
 def files(store):
@@ -76,7 +81,8 @@ def test_what_is_kept_depends_on_plan_engine_program_and_reduction(store, one_fl
         digest(store, seed=2),
         digest(store, scenario=one_flow.with_({"flows.0.size": "2 MB"})),
         digest(store, "kernel"),
-        digest(replace(store, programs={"simulated": "two", "kernel": "two"})),
+        digest(replace(store, program=programs("two"))),
+        digest(replace(store, program=lambda engine, plan: "three"), "kernel"),
         digest(replace(store, reduction=replace(FLOWS, version=2))),
         digest(replace(store, reduction=replace(FLOWS, name="another"))),
     ]
@@ -84,7 +90,7 @@ def test_what_is_kept_depends_on_plan_engine_program_and_reduction(store, one_fl
     assert all(len(one) == 32 for one in found)
     # The scenario's name is for people.
     assert digest(store, scenario=one_flow.with_({"name": "renamed"})) == found[0]
-    assert digest(Store(store.directory / "elsewhere", FLOWS, store.programs)) == found[0]
+    assert digest(Store(store.directory / "elsewhere", FLOWS, store.program)) == found[0]
 
 
 def test_what_a_killed_process_left_is_forgotten_and_nothing_else(store):
@@ -96,7 +102,7 @@ from sweeps.reductions import FLOWS
 from daybreak.sweeps import StoredRun, Store
 Path.replace = lambda *_: os.kill(os.getpid(), 9)
 tables = {{"flows": pl.DataFrame({{"flow": [0]}})}}
-Store(Path({str(store.directory)!r}), FLOWS, {{}}).put({DIGEST!r}, StoredRun({{}}, tables))
+Store(Path({str(store.directory)!r}), FLOWS).put({DIGEST!r}, StoredRun({{}}, tables))
 """
     killed = subprocess.run([sys.executable, "-c", program], check=False, cwd=ROOT / "tests")
     assert killed.returncode == -9

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
+use std::fmt;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -138,6 +139,15 @@ pub enum Ending {
     Code(u32),
     /// By a signal.
     Signal(u32),
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(formatter, "exit code {code}"),
+            Self::Signal(signal) => write!(formatter, "signal {signal}"),
+        }
+    }
 }
 
 /// The result of [`reap`].

@@ -51,6 +51,8 @@ pub fn boot(kernel: &str, memory: &str) -> Result<u8, GuestError> {
         command.args(FOR_PROGRAMS);
     }
     system::die_with_parent(&mut command);
+    // The size of its memory follows its addresses.
+    system::fix_addresses(&mut command);
     let mut child = command.spawn().map_err(failed)?;
     let group = child.id();
     let given_up = Arc::new(AtomicBool::new(false));

@@ -30,6 +30,7 @@ pub mod lookahead;
 pub mod marks;
 pub mod modules;
 pub mod netlink;
+pub mod output;
 pub mod programs;
 pub mod report;
 pub mod results;

@@ -6,6 +6,8 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 use std::sync::{Arc, Mutex};
@@ -18,20 +20,23 @@ use crate::confine::{self, Ending, MOST_FILE_BYTES, ReapResult};
 use crate::discover;
 use crate::error::GuestError;
 use crate::layout::{End, Layout, runs_programs};
+use crate::output::{HOME, Output, copy};
 use crate::{spinning, system};
 
 /// The folders of the programs in the directory in which the kernel was started: `0-client/in`, `0-client/out` ...
 pub const FOLDERS: &str = "programs";
-/// Private folder of every program.
-const HOME: &str = "/tmp/home";
+/// The file with the exit code or signal of a program, beside these.
+const ENDING: &str = "ending";
+/// What is wrong where the machine takes no more.
+const NOT_KEPT: &str = "what it wrote could not be kept";
 /// Limit on what a program writes to its private folder and to /tmp, in MiB.
 const MOST_MIB: u32 = 256;
 /// Folders of the machine's programs.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Virtual time that a program has to end after SIGTERM, and that its processes have after its end.
 const LINGER: Duration = Duration::from_secs(1);
-/// Longest line of a program quoted in an error.
-const LONGEST_LINE: usize = 300;
+/// Longest command quoted in an error.
+const LONGEST_COMMAND: usize = 80;
 const PREFIX: &str = "!";
 
 /// An order to a supervisor.
@@ -106,13 +111,30 @@ fn side(is_server: bool) -> &'static str {
     if is_server { "server" } else { "client" }
 }
 
+/// The beginning of a command, for messages.
+fn short(command: &str) -> String {
+    match command.char_indices().nth(LONGEST_COMMAND) {
+        None => command.to_owned(),
+        Some(_) => command.chars().take(LONGEST_COMMAND - 3).chain("...".chars()).collect(),
+    }
+}
+
+/// The file of a program: one without a folder is in those of the machine's programs, whatever its environment says.
+fn file_of(program: &str) -> PathBuf {
+    let is_program = |path: &PathBuf| {
+        fs::metadata(path).is_ok_and(|data| data.is_file() && PermissionsExt::mode(&data.permissions()) & 0o111 != 0)
+    };
+    let mut places = PATH.split(':').map(|folder| Path::new(folder).join(program)).filter(is_program);
+    if program.contains('/') { program.into() } else { places.next().unwrap_or_else(|| program.into()) }
+}
+
 /// Runs one program of the plan to its end, and reports its outcome. The calling process is in the host's network.
 pub fn supervise(plan: &Plan, index: usize, is_server: bool, zero_ns: u64, started_in: &Path) -> Outcome {
     let flow = &plan.flows[index];
     let Some(command) = flow.application.commands()[usize::from(is_server)] else {
         return Outcome::Failed(format!("flow \"{}\" has no {}", flow.name, side(is_server)));
     };
-    let name = format!("the {} of flow \"{}\" ({})", side(is_server), flow.name, command.arguments.join(" "));
+    let name = format!("the {} of flow \"{}\" ({})", side(is_server), flow.name, short(&command.arguments.join(" ")));
     let supervised = || -> Result<Outcome, GuestError> {
         confine::adopt_orphans();
         let results = started_in.join(FOLDERS).join(folder(index, is_server));
@@ -128,15 +150,17 @@ pub fn supervise(plan: &Plan, index: usize, is_server: bool, zero_ns: u64, start
                 .map_err(|error| GuestError::io(format!("make its folder {}", folder.display()), error))?;
         }
         let start_ns = if is_server { 0 } else { flow.start_ps.div_ceil(1_000) };
-        let supervisor = Supervisor { name: &name, command, user, zero_ns, output };
+        let supervisor = Supervisor { name: &name, command, user, zero_ns, place: &place, output };
         let waiting = Stopping::new(zero_ns, start_ns, command.stop_ps)?;
         if !is_server {
             system::exact_timers();
             system::sleep_until(zero_ns + start_ns);
         }
         let outcome = supervisor.run(start_ns, &waiting)?;
-        supervisor.output.keep(&place, command).map_err(|error| GuestError::io("keep what a program wrote", error))?;
-        Ok(outcome)
+        Ok(match (outcome, supervisor.output.keep(&place, command)) {
+            (Outcome::Row(_), Err(error)) => Outcome::Failed(format!("{name} ran, and {NOT_KEPT}: {error}")),
+            (outcome, _) => outcome,
+        })
     };
     supervised().unwrap_or_else(|error| Outcome::Failed(format!("{name} cannot be run: {error}")))
 }
@@ -202,23 +226,7 @@ fn devices() -> Result<(), GuestError> {
         std::os::unix::fs::symlink(format!("/proc/self/fd{target}"), format!("/dev/{name}")).map_err(failed)?;
     }
     fs::create_dir("/dev/shm").map_err(failed)?;
-    fs::set_permissions("/dev/shm", std::os::unix::fs::PermissionsExt::from_mode(0o1777)).map_err(failed)
-}
-
-/// Copies the files of a folder and of those in it.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            fs::create_dir_all(&target)?;
-            copy(&entry.path(), &target)?;
-        } else if entry.file_type()?.is_file() {
-            fs::write(&target, fs::read(entry.path())?)?;
-            fs::set_permissions(&target, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
-        }
-    }
-    Ok(())
+    fs::set_permissions("/dev/shm", PermissionsExt::from_mode(0o1777)).map_err(failed)
 }
 
 /// Makes a user the owner of a folder and of all in it.
@@ -230,52 +238,6 @@ fn give(path: &Path, user: u32) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// What a program writes.
-struct Output {
-    stdout: File,
-    stderr: File,
-}
-
-impl Output {
-    fn sizes(&self) -> [u64; 2] {
-        [&self.stdout, &self.stderr].map(|file| file.metadata().map_or(0, |data| data.len()))
-    }
-
-    /// The last line that it wrote, preferring standard error.
-    fn last_line(&self) -> Option<String> {
-        const TAIL: u64 = 4_096;
-        let last = |file: &File| {
-            use std::os::unix::fs::FileExt;
-            let size = file.metadata().ok()?.len();
-            let mut tail = vec![0; size.min(TAIL) as usize];
-            file.read_exact_at(&mut tail, size.saturating_sub(TAIL)).ok()?;
-            let text = String::from_utf8_lossy(&tail);
-            // A line with zero bytes is data, not text.
-            let line = text.lines().rev().find(|line| !line.trim().is_empty() && !line.contains('\0'))?;
-            Some(line.trim().chars().take(LONGEST_LINE).collect())
-        };
-        last(&self.stderr).or_else(|| last(&self.stdout))
-    }
-
-    /// Copies the output, and the new or changed files of the private folder, to the machine.
-    fn keep(&self, place: &Path, command: &Command) -> io::Result<()> {
-        use std::io::Seek;
-        let out = place.join("out");
-        for (name, mut file) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
-            file.rewind()?;
-            io::copy(&mut file, &mut File::create(out.join(name))?)?;
-        }
-        let files = out.join("files");
-        copy(Path::new(HOME), &files)?;
-        for name in command.files.keys() {
-            if fs::read(files.join(name)).ok() == fs::read(place.join("in").join(name)).ok() {
-                fs::remove_file(files.join(name))?;
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The state of a program's termination, shared by the threads that may end it.
@@ -369,6 +331,8 @@ struct Supervisor<'a> {
     command: &'a Command,
     user: u32,
     zero_ns: u64,
+    /// Its folder on the machine.
+    place: &'a Path,
     output: Output,
 }
 
@@ -398,11 +362,19 @@ impl Supervisor<'_> {
         let left = self.left_behind();
         let ending = ending.unwrap_or(Ending::Code(0));
         let asked = stopping.asked();
+        let is_over = asked == Some(Reason::Order(Order::Over));
+        if !is_over {
+            let kept = fs::write(self.place.join(ENDING), format!("{ending}\n"));
+            kept.map_err(|error| GuestError::io("keep its exit code", error))?;
+        }
         if asked.is_none()
             && let Some(problem) = self.problem(ending, &left)
         {
             let at = now_ns as f64 / 1e9;
-            let said = why(self.output.last_line(), system::has_ipv6());
+            let mut said = why(self.output.last_line(), system::has_ipv6());
+            if system::ran_out_of_memory() {
+                said += &format!(" (the guest ran out of memory, of which it has {} MiB)", system::memory_mib());
+            }
             return Ok(Outcome::Failed(format!("{} {problem} at {at:.6} s: {said}", self.name)));
         }
         let [stdout_bytes, stderr_bytes] = self.output.sizes();
@@ -410,7 +382,6 @@ impl Supervisor<'_> {
             Ending::Code(code) => (code, NO_STATUS),
             Ending::Signal(signal) => (NO_STATUS, signal),
         };
-        let is_over = asked == Some(Reason::Order(Order::Over));
         let row = ProgramRow {
             start_ns,
             end_ns: now_ns,
@@ -431,8 +402,9 @@ impl Supervisor<'_> {
             return Err(GuestError::Broken("a command without a program".into()));
         };
         let [stdout, stderr] = [&self.output.stdout, &self.output.stderr].map(File::try_clone);
-        let mut process = Process::new(program);
+        let mut process = Process::new(file_of(program));
         process
+            .arg0(program)
             .args(arguments)
             .env_clear()
             .envs([("PATH", PATH), ("HOME", HOME), ("USER", "program"), ("LANG", "C.UTF-8"), ("TZ", "UTC")])
@@ -495,8 +467,8 @@ impl Supervisor<'_> {
             Ending::Code(0) => left.first().map(|name| {
                 format!("ended and left a process behind ({name}), so it should be run in the foreground; it ended")
             }),
-            Ending::Code(code) => Some(format!("ended with exit code {code}")),
-            Ending::Signal(signal) => Some(format!("was ended by signal {signal}")),
+            Ending::Code(_) => Some(format!("ended with {ending}")),
+            Ending::Signal(_) => Some(format!("was ended by {ending}")),
         }
     }
 }
@@ -546,6 +518,13 @@ mod tests {
             assert_eq!(Outcome::parse(&(outcome.line() + "\n")), outcome);
         }
         assert!(matches!(Outcome::parse(""), Outcome::Failed(_)));
+    }
+
+    #[test]
+    fn a_long_command_is_cut() {
+        assert_eq!(short("sleep 1"), "sleep 1");
+        assert_eq!(short(&"ü".repeat(80)), "ü".repeat(80));
+        assert_eq!(short(&"ü".repeat(81)), "ü".repeat(77) + "...");
     }
 
     #[test]

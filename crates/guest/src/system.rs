@@ -243,6 +243,24 @@ pub fn has_ipv6() -> bool {
     std::path::Path::new("/proc/sys/net/ipv6").is_dir()
 }
 
+/// Whether the kernel has killed a process since it had no more memory, by its log.
+pub fn ran_out_of_memory() -> bool {
+    const READ_ALL: libc::c_int = 3;
+    const SENTENCE: &[u8] = b"Out of memory: Killed process";
+    let mut log = vec![0_u8; 1 << 18];
+    // SAFETY: the buffer has that many bytes, and lives through the call.
+    let bytes = unsafe { libc::klogctl(READ_ALL, log.as_mut_ptr().cast(), log.len() as libc::c_int) };
+    log.truncate(bytes.max(0) as usize);
+    log.windows(SENTENCE.len()).any(|text| text == SENTENCE)
+}
+
+/// The kernel's memory in MiB.
+pub fn memory_mib() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = |line: &str| line.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse().ok();
+    text.lines().find_map(kib).unwrap_or(0_u64) >> 10
+}
+
 /// Sets a flag or a number of a network device through ethtool's ioctl.
 pub fn ethtool(fd: RawFd, device: &str, command: u32, value: u32) -> Outcome<()> {
     const SIOCETHTOOL: libc::c_ulong = 0x8946;
@@ -476,6 +494,18 @@ pub fn die_with_parent(command: &mut std::process::Command) {
         command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
+        });
+    }
+}
+
+/// Lets a command place its memory where it always does.
+pub fn fix_addresses(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: personality is safe between fork and exec.
+    unsafe {
+        command.pre_exec(|| match libc::personality(libc::ADDR_NO_RANDOMIZE as _) {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
         });
     }
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from daybreak.engines import MODELLED, check, lowered, modelled, program
 from daybreak.errors import PlanError, ScenarioError
+from daybreak.scenario.lowering import Plan
 from daybreak.sweeps import Executor, Job, Local, Store, claim, execute
 
 from . import causes, compare, page, result, scenarios, suite, tolerances
@@ -68,8 +69,9 @@ def agree(
     most = max(first, most or (first if quick or runs else MOST_RUNS))
     out = Path(out)
     claim(out, "agreement", *result.RESULTS)
-    store = Store(Path(kept or out / "runs"), REDUCTION, programs or {engine: program(engine) for engine in engines})
-    suites = _Suites(store, executor or Local(workers), progress, engines)
+    usual = programs or {engine: program(engine) for engine in engines}
+    store = Store(Path(kept or out / "runs"), REDUCTION, program if programs is None else _given(programs))
+    suites = _Suites(store, executor or Local(workers), progress, engines, usual)
     # Where programs are replaced, so are the engines.
     able = engines[::-1] if programs is None else (MODEL,)
     chosen = suite.chosen(suite.load(path), quick=quick, only=only)
@@ -89,6 +91,11 @@ def agree(
     return suites.write(
         cases, refused, counts, out, compare.judged([row for case in cases for row in found[case.name]])
     )
+
+
+def _given(programs: Mapping[str, str]) -> Callable[[str, Plan], str]:
+    """The engines' programs whatever the plan."""
+    return lambda engine, _: programs[engine]
 
 
 def _beside(cases: Sequence[Case], engines: Engines) -> list[Case]:
@@ -118,8 +125,12 @@ def _possible(cases: Sequence[Case], engines: Sequence[str]) -> tuple[list[Case]
 class _Suites:
     """Runs cases on both engines, and reads what is stored of them."""
 
-    def __init__(self, store: Store, executor: Executor, progress: Progress | None, engines: Engines):
+    def __init__(
+        self, store: Store, executor: Executor, progress: Progress | None, engines: Engines,
+        programs: Mapping[str, str],
+    ):  # fmt: skip
         self._store, self._executor, self._progress, self._engines = store, executor, progress, engines
+        self._programs = programs
         self.limits = tolerances.load()
 
     def run(self, cases: Sequence[Case], counts: Mapping[str, int]) -> None:
@@ -157,7 +168,7 @@ class _Suites:
         ]
         runs = (min(counts.values(), default=0), max(counts.values(), default=0))
         found = result.document(
-            rows, cases, runs=runs, programs=self._store.programs, tolerances=self.limits, causes=causes.load(),
+            rows, cases, runs=runs, programs=self._programs, tolerances=self.limits, causes=causes.load(),
             refused=refused, engines=self._engines,
         )  # fmt: skip
         result.write(found, out / "agreement.json")

@@ -108,7 +108,7 @@ def _document(one: Image) -> dict[str, Any]:
         "variants": list(one.variants),
         "edits": list(one.edits),
         "pure": one.pure,
-        "options": one.users_config.splitlines(),
+        "options": one.options,
         "modules": list(one.users_modules),
         "digest": one.digest,
         "size_bytes": one.size_bytes,

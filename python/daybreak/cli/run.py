@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from daybreak import engines
-from daybreak.errors import Interrupted, UsageError
+from daybreak.errors import EngineError, Interrupted, ProgramFailed, UsageError
 from daybreak.report.summary import flow_rows, flow_table, group_rows, size_rows
 from daybreak.runs import Run, folder, identity, read
 from daybreak.runs.warnings import warnings_of
@@ -62,7 +62,8 @@ def run(
         raise UsageError("records.capture has no place for the packets: give a folder with -o")
 
     def facts(one: int) -> Mapping[str, Any]:
-        return identity(engines.lowered(model, one, engine), engine, engines.program(engine))
+        lowered = engines.lowered(model, one, engine)
+        return identity(lowered, engine, engines.program(engine, lowered))
 
     claimed = folder.claim(out, model, seeds, facts, force) if out else None
     found = dict(claimed.finished) if claimed else {}
@@ -88,13 +89,17 @@ def run(
         except Interrupted as error:
             kept = f", kept in {out}" if out and rows else ""
             raise Interrupted(f"interrupted: {len(rows)} of {runs} runs are finished{kept}", error.finished) from None
+        except ProgramFailed as error:
+            place = claimed.keep_failed(model, facts(error.seed), error.files) if claimed else None
+            where = f"is in {place}" if place else "is kept in a new folder of -o"
+            raise EngineError(f"{error}; what the programs wrote {where}") from None
     if claimed:
         claimed.remove_others()
     finished = [rows[one] for one in seeds]
     if as_json:
         flows = [one["flows"] for one in finished]
         document = {
-            "scenario": model.name, "engine": engine, "program": engines.program(engine),
+            "scenario": model.name, "engine": engine, "program": engines.program(engine, plan),
             "runs": [one | {"flows": flow_rows(one["flows"])} for one in finished],
             "groups": group_rows(flows), "sizes": size_rows(flows),
         }  # fmt: skip
@@ -102,7 +107,7 @@ def run(
     else:
         print_runs(finished)
         if engines.kind(engine) == "kernel":
-            say(f"engine: {engines.program(engine)}")
+            say(f"engine: {engines.program(engine, plan)}")
 
 
 def _row(run: Run, place: Path | None) -> dict[str, Any]:

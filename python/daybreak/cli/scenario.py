@@ -10,6 +10,7 @@ import typer
 
 from daybreak.errors import UsageError
 from daybreak.scenario import Scenario, load
+from daybreak.scenario.written import Written
 
 File = Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="SCENARIO.toml")]
 Kernel = Annotated[
@@ -33,7 +34,7 @@ def _change(text: str) -> tuple[str, Any]:
     if not equals:
         raise UsageError(f'--set "{text}": expected KEY=VALUE such as flows.0.variant=bbr')
     try:
-        return path, tomllib.loads(f"value = {value}")["value"]
+        return path, tomllib.loads(f"value = {value}", parse_float=Written)["value"]
     except RecursionError:
         raise UsageError(f"--set {path}: the value is nested too deeply") from None
     except ValueError:

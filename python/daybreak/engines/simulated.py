@@ -51,7 +51,11 @@ def execute(plan: Plan, progress: OnProgress | None, staging: Path) -> EngineOut
     return EngineOutput(tables, totals, capture, keep=staged)
 
 
+def program(plan: Plan | None = None) -> str:
+    """The digest of the native module, which runs every plan."""
+    return f"native module {_digest()}"
+
+
 @cache
-def program() -> str:
-    """The digest of the native module."""
-    return f"native module {hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:8]}"
+def _digest() -> str:
+    return f"{hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:8]}"

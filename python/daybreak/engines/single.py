@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, Protocol, cast, get_args
 
 from msgspec.structs import replace
 
-from daybreak.errors import PlanError, ScenarioError, UnknownName
-from daybreak.plan.types import Linux
+from daybreak.errors import OutputError, PlanError, ScenarioError, UnknownName
+from daybreak.plan import types
 from daybreak.runs import EngineOutput, Run
+from daybreak.runs.naming import with_found
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import Plan, lower
 from daybreak.scenario.lowering.names import look_up
@@ -26,7 +27,7 @@ ENGINES = {
 A variant of an engine is named after it: `kernel:6.12@250`.
 """
 
-MODELLED: tuple[Linux, ...] = get_args(Linux)
+MODELLED: tuple[types.Linux, ...] = get_args(types.Linux)
 """The versions of Linux that are modelled; the first is the default."""
 
 
@@ -72,8 +73,9 @@ class Engine(Protocol):
     def execute(self, plan: Plan, progress: OnProgress | None, staging: Path) -> EngineOutput:
         """Runs a plan; an exception raised by `progress` stops it. A capture is written to a folder in `staging`."""
 
-    def program(self) -> str:
-        """Identifies the program that runs plans. Raises EngineError if it is missing."""
+    def program(self, plan: Plan | None = None) -> str:
+        """Identifies the program that runs this plan, or plans if none is given. Raises EngineError if it is missing,
+        PlanError if it cannot run the plan."""
 
 
 def run(
@@ -101,7 +103,7 @@ def execute(
     """Runs an already lowered plan of `scenario`. Arguments and errors as in `run`."""
     runner = find(engine)
     recorded = runner.execute(plan, progress, Path(staging or tempfile.gettempdir()))
-    return Run.of(scenario, plan, engine, runner.program(), recorded)
+    return Run.of(scenario, plan, engine, runner.program(plan), recorded)
 
 
 def lowered(scenario: Scenario, seed: int, engine: str) -> Plan:
@@ -120,7 +122,24 @@ def lowered(scenario: Scenario, seed: int, engine: str) -> Plan:
     return plan if stacks == plan.content.stacks else Plan(replace(plan.content, stacks=stacks))
 
 
-def modelled(engine: str) -> Linux:
+def plan_of(run: Run) -> types.Plan:
+    """The plan of a finished run, with the flows that were discovered in it, so that it has every flow of the tables.
+
+    Raises ScenarioError, PlanError, and OutputError if another version of Daybreak made another plan.
+    """
+    plan = lowered(run.scenario, run.seed, run.manifest["engine"]).content
+    connections = run.connections.to_dict(as_series=False) if "connections" in run.manifest["tables"] else None
+    found = with_found(plan, connections)
+    names = [
+        flow.name for number, flow in enumerate(found.flows)
+        if number >= len(plan.flows) or not isinstance(flow.application, types.Program)
+    ]  # fmt: skip
+    if names != run.flows["flow_name"].to_list():
+        raise OutputError("the run is of another version of Daybreak: run it again")
+    return found
+
+
+def modelled(engine: str) -> types.Linux:
     """The version of Linux whose model stands beside this engine: the newest that is not newer, else the oldest."""
     linux = find(engine).linux()
     if linux is None:
@@ -155,9 +174,12 @@ def check(plan: Plan, engine: str) -> None:
     find(engine).check(plan)
 
 
-def program(engine: str) -> str:
-    """Identifies an engine's program: another program may run the same plan differently. Raises EngineError."""
-    return find(engine).program()
+def program(engine: str, plan: Plan | None = None) -> str:
+    """Identifies an engine's program: another program may run the same plan differently.
+
+    Only what runs this plan counts, and without one what the engine usually runs. Raises EngineError, PlanError.
+    """
+    return find(engine).program(plan)
 
 
 def find(name: str) -> Engine:

@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 
-from daybreak.engines import program
 from daybreak.metrics import confidence, fct
 from daybreak.metrics.confidence import Interval
 from daybreak.runs import Run
@@ -77,7 +76,7 @@ def judge(
     found = [tune(mix, model, verified=4).best for mix in mixes]
     advised = [best.changes if best else {} for best in found]
     engine, seeds = points.grid.engine, points.seeds
-    store = Store(directory / RUNS, Reduction("prolongation", 1, _kept), {engine: program(engine)})
+    store = Store(directory / RUNS, Reduction("prolongation", 1, _kept))
 
     def jobs(scenario: Scenario) -> list[Job]:
         return [Job(scenario, seed, engine) for seed in seeds]

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from daybreak.engines import program
 from daybreak.runs import Run
 from daybreak.scenario import Scenario
 from daybreak.sweeps import Executor, Job, Reduction, Report, Store, Tables, claim, execute
@@ -94,7 +93,7 @@ def made(
     """
     claim(directory, "learn")
     base = settings_.testbed()
-    store = Store(directory / RUNS, Reduction("groups", 1, _kept), {engine: program(engine)})
+    store = Store(directory / RUNS, Reduction("groups", 1, _kept))
     digests: dict[tuple[int, int], str] = {}
 
     def keep(job: Job, digest: str) -> None:

@@ -34,12 +34,10 @@ class Network:
     @cached_property
     def _plan(self) -> plan.Plan | None:
         try:
-            found = engines.lowered(self.run.scenario, self.run.seed, self.run.manifest["engine"]).content
+            return engines.plan_of(self.run)
         except DaybreakError:
             # From another version of Daybreak, for example.
             return None
-        # A scenario with other flows does not belong to the tables.
-        return found if len(found.flows) == self.run.flows.height else None
 
     @property
     def scenario(self) -> dict[str, Any]:

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import polars as pl
 
-from daybreak.engines import lowered
+from daybreak.engines import plan_of
 from daybreak.errors import OutputError, UsageError
-from daybreak.plan import types as plan
 from daybreak.plan import ways
 from daybreak.plots.files import may_be_replaced, put
 from daybreak.runs import Run
@@ -81,18 +80,11 @@ def _queues(run: Run, flows: pl.DataFrame | None) -> pl.DataFrame:
     """The samples of all queues, or of those that packets and ACKs of these flows may come to."""
     if flows is None or not run.queues.height:
         return run.queues
-    content = _content(run)
+    content = plan_of(run)
     chosen = [content.flows[flow] for flow in flows["flow"]]
     paths = {path for flow in chosen for path in (flow.data_path, flow.ack_path)}
     found = {queue for path in paths for queue, _ in ways.arrivals(content, path)}
     return run.queues.filter(pl.col("queue").is_in(found))
-
-
-def _content(run: Run) -> plan.Plan:
-    content = lowered(run.scenario, run.seed, run.manifest["engine"]).content
-    if len(content.flows) != run.flows.height:
-        raise OutputError("the run is of another version of Daybreak: run it again")
-    return content
 
 
 def _rows(run: Run, flows: pl.DataFrame, queues: pl.DataFrame) -> int:
@@ -118,7 +110,7 @@ def _perfetto(run: Run, flows: pl.DataFrame, queues: pl.DataFrame, count: Callab
 
 
 def _qlog(run: Run, flows: pl.DataFrame, count: Callable[[int], object]) -> Iterator[str]:
-    content = _content(run)
+    content = plan_of(run)
     payload = {}
     for number in flows["flow"]:
         stack = content.stacks[content.flows[number].src_stack]

@@ -38,6 +38,13 @@ class Folder:
             raise OutputError(f"{place} cannot be written: {error.strerror}") from None
         return place
 
+    def keep_failed(self, scenario: Scenario, identity: Mapping[str, Any], files: Mapping[str, bytes]) -> Path | None:
+        """Writes what the programs of a failed run wrote in its place, which stays no run and is replaced by the next
+        one; returns their folder, or None if another run is there. Raises OutputError."""
+        place = self.places[identity["seed"]]
+        manifest = {"name": scenario.name, **identity, "scenario": scenario.document()}
+        return place / storage.PROGRAMS if storage.write_unfinished(manifest, files, place) else None
+
     def remove_others(self) -> None:
         """Removes the files of the other runs, and nothing else. Raises OutputError."""
         for place in self.others:

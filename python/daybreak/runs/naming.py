@@ -6,7 +6,7 @@ does not limit. Tables for users have null instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import Any, cast
@@ -19,7 +19,7 @@ import pyarrow as pa
 from daybreak._native import control_events, drop_reasons
 from daybreak._native import tables as described
 from daybreak.plan import ideal, ways
-from daybreak.plan.types import Choice, ConstantRate, Link, Plan, Queue, RouteSwitch
+from daybreak.plan.types import Choice, ConstantRate, Flow, Link, Plan, Queue, RouteSwitch
 
 from . import phases
 
@@ -291,26 +291,32 @@ def _programs(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     return _with(frame.with_columns(end), _flow_columns(frame, plan, "flow_name"), after="flow")
 
 
-def with_found(plan: Plan, columns: Mapping[str, Columns]) -> Plan:
-    """The plan with the flows discovered in a run: "NAME-0", "NAME-1" ... are the connections of flow NAME.
+def with_found(plan: Plan, found: Mapping[str, Iterable[int]] | None) -> Plan:
+    """The plan with the flows in a run's table of connections: "NAME-0", "NAME-1" ... are the connections of flow NAME.
 
     The rule of one without congestion control is behind the last one of the plan.
     """
-    found = columns.get("connections")
     if found is None:
         return plan
     taken = {flow.name for flow in plan.flows}
     flows, counts = list(plan.flows), dict[int, int]()
-    columns_of_found = (found[name].tolist() for name in ("of_flow", "is_reversed", "protocol"))
-    for of_flow, is_reversed, protocol in zip(*columns_of_found, strict=True):
+    columns = (found[name] for name in ("of_flow", "is_reversed", "protocol"))
+    for of_flow, is_reversed, protocol in zip(*columns, strict=True):
         of = plan.flows[of_flow]
         while (name := f"{of.name}-{counts.setdefault(of_flow, 0)}") in taken:
             counts[of_flow] += 1
         counts[of_flow] += 1
-        src, dst = (of.dst, of.src) if is_reversed else (of.src, of.dst)
         rule = of.rule if protocol == TCP else len(plan.rules)
-        flows.append(msgspec.structs.replace(of, name=name, src=src, dst=dst, rule=rule))
+        flows.append(msgspec.structs.replace(_turned(of) if is_reversed else of, name=name, rule=rule))
     return msgspec.structs.replace(plan, flows=flows)
+
+
+def _turned(flow: Flow) -> Flow:
+    """The flow from its receiver to its sender."""
+    return msgspec.structs.replace(
+        flow, src=flow.dst, dst=flow.src, src_stack=flow.dst_stack, dst_stack=flow.src_stack,
+        data_path=flow.ack_path, ack_path=flow.data_path,
+    )  # fmt: skip
 
 
 def _with(frame: pl.DataFrame, series: list[pl.Series], after: str) -> pl.DataFrame:

@@ -89,7 +89,7 @@ class Run:
         if recorded.files:
             manifest["files"] = sorted(recorded.files)
 
-        content = with_found(plan.content, recorded.tables)
+        content = with_found(plan.content, recorded.tables.get("connections"))
 
         def load(name: str) -> pl.DataFrame:
             return named(name, recorded.tables[name], content)

@@ -72,6 +72,25 @@ def write(run: Records, directory: Path, force: bool = False) -> Path:
     return directory
 
 
+def write_unfinished(manifest: Mapping[str, Any], files: Mapping[str, bytes], directory: Path) -> bool:
+    """Writes files of a run that has failed; the folder is no run, and the next one replaces them.
+
+    False if it holds another run, which stays. Raises OutputError.
+    """
+    if held(directory) is not None:
+        return False
+    check_writable(directory)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        _clear(directory)
+        document = {**manifest, "capture": False, "tables": {}, "totals": {"ended_ns": 0}, "files": sorted(files)}
+        (directory / UNFINISHED).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        _fill_files(files, directory)
+    except OSError as error:
+        raise OutputError(f"{directory} cannot be written: {reason(error)}") from None
+    return True
+
+
 def _is_there(run: Records, directory: Path, force: bool) -> bool:
     there = held(directory)
     if there is None:
@@ -257,10 +276,14 @@ def _fill(run: Records, directory: Path) -> None:
         table.write_parquet(directory / f"{name}.parquet", compression="zstd")
     if run.capture:
         _link_or_copy(run.capture, directory / CAPTURE)
-    for name, content in run.files.items():
+    _fill_files(run.files, directory)
+    (directory / MANIFEST).write_text(json.dumps(run.manifest, indent=1) + "\n", encoding="utf-8")
+
+
+def _fill_files(files: Mapping[str, bytes], directory: Path) -> None:
+    for name, content in files.items():
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_bytes(content)
-    (directory / MANIFEST).write_text(json.dumps(run.manifest, indent=1) + "\n", encoding="utf-8")
 
 
 def _link_or_copy(source: Path, target: Path) -> None:

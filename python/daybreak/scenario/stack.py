@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from .model import Model
 from .quantities import Rate, Span, reject
+from .written import version
 
 Legacy = Literal[
     "fack", "window_at_once", "no_undo", "ack_every_packet", "rto_restart", "forget_sacks", "whole_ranges",
@@ -163,6 +164,8 @@ class Stack(Model):
     offers). The kernel engine refuses them."""
     max_pacing_rate: Rate | None = None
     """`SO_MAX_PACING_RATE`; variants that pace do so in any case."""
+
+    _version = field_validator("linux", mode="before")(version)
 
     @model_validator(mode="before")
     @classmethod

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic
 
-from daybreak.engines import kind, program
+from daybreak.engines import kind
 from daybreak.studies.protocol import C, M, S, Scale, Setting, Study
 from daybreak.sweeps import Executor, Job, Report, Store, execute
 
@@ -62,8 +62,7 @@ def gather(
         for setting in study.settings(scale, figures):
             for seed in seeds(setting, scale):
                 wanted[setting, seed] = study.job(setting, seed, engine)
-    programs = {name: program(name) for name in {job.engine for job in wanted.values()}}
-    store = Store(directory, study.reduction, programs)
+    store = Store(directory, study.reduction)
     longest_first = sorted(wanted, key=lambda one: (-study.cost(one[0]), one[0].name, one[1]))
     execute([wanted[one] for one in longest_first], store, executor=executor, progress=progress)
     return [Evidence(study, scale, engine, store) for scale in scales]

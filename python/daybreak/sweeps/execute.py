@@ -53,16 +53,16 @@ def execute(
         for job in jobs:
             try:
                 plan = job.plan()
+                digest = store.digest(plan, job.engine)
             except DaybreakError as error:
                 fail(job, error)
                 settled += 1
                 continue
-            digest = store.digest(plan, job.engine)
             if store.holds(digest):
                 notify(found, job, digest)
                 settled += 1
             else:
-                yield Task(job, store.reduction, store.programs[job.engine], digest, plan)
+                yield Task(job, store.reduction, store.program(job.engine, plan), digest, plan)
 
     def ended(task: Task, outcome: StoredRun | Exception) -> None:
         if isinstance(outcome, Exception):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import polars as pl
@@ -74,18 +73,15 @@ class Task:
     def __call__(self, watch: Callable[[Progress], object] | None = None) -> StoredRun:
         plan = self.plan
         if plan is None:
-            self._check_program()
             plan = self.job.plan()
+            self._check_program(plan)
         run = single.execute(self.job.scenario, plan, self.job.engine, watch)
         return StoredRun(run.manifest, dict(self.reduction.function(run)))
 
     def __reduce__(self) -> tuple[type[Task], tuple[object, ...]]:
         return Task, (self.job, self.reduction, self.program, self.digest)
 
-    def _check_program(self) -> None:
-        here = _program(self.job.engine)
+    def _check_program(self, plan: Plan) -> None:
+        here = program(self.job.engine, plan)
         if here != self.program:
             raise EngineError(f"engine {self.job.engine} is {here} where the run was to be made, not {self.program}")
-
-
-_program = cache(program)

@@ -125,8 +125,8 @@ def sweep(
     _check_kept(points)
     if width and "flows" not in grid.keep:
         raise ScenarioError('keep: expected "flows" among the tables where runs are added until their mean is known')
-    store = Store(place / dataset.RUNS, reduction(grid.keep), {grid.engine: program(grid.engine)})
-    facts = replacing.facts(points) | {"programs": dict(store.programs)}
+    store = Store(place / dataset.RUNS, reduction(grid.keep))
+    facts = replacing.facts(points) | {"programs": {grid.engine: program(grid.engine)}}
     claim(place, "sweep")
     replacing.check(place, points, force)
     dataset.note(place, facts | {"complete": False})

@@ -13,7 +13,7 @@ import json
 import os
 import socket
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import polars as pl
 
+from daybreak.engines import program
 from daybreak.errors import OutputError, reason
 from daybreak.scenario.lowering import Plan
 
@@ -37,17 +38,17 @@ _MACHINE = socket.gethostname()
 class Store:
     """Stores what a reduction makes of runs.
 
-    `programs` identifies the version of each engine's program (`engines.program`): a change invalidates the stored runs
-    of that engine only.
+    `program(engine, plan)` identifies the version of an engine's program for a plan: a change invalidates the stored
+    runs of such plans only.
     """
 
     directory: Path
     reduction: Reduction
-    programs: Mapping[str, str]
+    program: Callable[[str, Plan], str] = program
 
     def digest(self, plan: Plan, engine: str) -> str:
-        """The name under which a run is stored."""
-        facts = (self.reduction.name, str(self.reduction.version), plan.hash, engine, self.programs[engine])
+        """The name under which a run is stored. Raises EngineError, PlanError where the engine cannot run the plan."""
+        facts = (self.reduction.name, str(self.reduction.version), plan.hash, engine, self.program(engine, plan))
         return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:32]
 
     def place(self, digest: str) -> Path:

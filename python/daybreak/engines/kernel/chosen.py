@@ -39,9 +39,9 @@ class ChosenKernel:
         """Runs a plan in a guest of its own."""
         return run.execute(plan, progress, staging, self.choice)
 
-    def program(self) -> str:
+    def program(self, plan: Plan | None = None) -> str:
         """Identifies the kernel and the guest's program."""
-        return run.program(self.choice)
+        return run.program(plan, self.choice)
 
 
 def chosen(text: str) -> ChosenKernel:

@@ -33,7 +33,7 @@ from .errors import KernelEngineError, MissingTool, NoImage
 from .making import META, Making, OnBuildProgress, Progress, folder_of_build
 from .recipe import Recipe
 from .source import Source
-from .versions import is_of, numbers
+from .versions import is_of, numbers, series
 
 __all__ = ["Image", "Progress", "build", "cache_directory", "find", "fitting", "images", "in_order", "remove"]
 
@@ -86,6 +86,11 @@ class Image:
         """Whether nothing in it is the user's, except perhaps the ticks."""
         return not (self.pure or self.users_config or self.users_modules)
 
+    @property
+    def options(self) -> list[str]:
+        """The user's options, without comments."""
+        return recipes.options_of(self.users_config)
+
     def facts(self) -> dict[str, object]:
         """The kernel's entry in a run's manifest."""
         return {
@@ -94,7 +99,7 @@ class Image:
             "image": self.digest,
             "edits": list(self.edits),
             "pure": self.pure,
-            "options": self.users_config.splitlines(),
+            "options": self.options,
             "modules": list(self.users_modules),
         }
 
@@ -239,10 +244,8 @@ def _of_digest(among: Sequence[Image], digest: str) -> Image:
 
 def _how_to_get(choice: Choice, version: str, plan: Recipe, usable: Sequence[Image]) -> str:
     sentence = f"there is no kernel image of Linux {version} for this recipe and machine; make one with: "
-    try:
-        sources.locate(None, plan, version)
-    except MissingTool:
-        sentence += f"apt-get install linux-source-{version} (Debian, Ubuntu) and "
+    if not any(is_of(sources.version_of(path), series(version)) for path in sources.installed()):
+        sentence += f"apt-get install linux-source-{series(version)} (Debian, Ubuntu) and "
     sentence += Choice(choice.version, choice.hz).command(plan.default_version)
     others = sorted({image.source_version for image in usable}, key=numbers)
     return sentence + (f"; there are images of Linux {', '.join(others)} (--kernel)" if others else "")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import sys
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,12 +18,16 @@ from daybreak.plan import types
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where programs are looked for, as in the guest."""
 FOLDER = "programs"
+ENDING = "ending"
+"""File of the guest with the exit code or signal of a program."""
 PRIVATE = ("/tmp", "/dev")
 """Folders of which each program has its own instead of the machine's."""
 MEMORY_MIB = 512
 """Memory of the guest for each program."""
 _PYTHON = "{python}"
-_PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+_NOT_PLAIN = re.compile(r"[^\w.-]+")
+_LONGEST = 50
+"""Most letters of a flow's name in that of its programs' folders."""
 
 
 def commands(plan: types.Plan) -> Iterator[tuple[int, str, types.Command]]:
@@ -102,14 +107,31 @@ def put_files(plan: types.Plan, run: Path) -> None:
             (place / "in" / name).write_bytes(b64decode(content))
 
 
-def written(plan: types.Plan, run: Path) -> dict[str, bytes]:
-    """What the programs have written, by its path in the folder of a run."""
+def written(plan: types.Plan, run: Path, *, endings: bool = False) -> dict[str, bytes]:
+    """What the programs have written, by its path in the folder of a run; with `endings` also a file with the exit code
+    or signal of each that has ended by itself."""
     files = {}
+    names = _folders([flow.name for flow in plan.flows])
     for index, end, _ in commands(plan):
-        name = plan.flows[index].name
-        folder = f"{name}-{end}" if _PLAIN.fullmatch(name) else f"flow-{index}-{end}"
-        out = run / FOLDER / f"{index}-{end}" / "out"
-        for path in sorted(out.rglob("*")):
+        folder, place = f"{FOLDER}/{names[index]}-{end}", run / FOLDER / f"{index}-{end}"
+        for path in sorted((place / "out").rglob("*")):
             if path.is_file() and not path.is_symlink():
-                files[f"{FOLDER}/{folder}/{path.relative_to(out)}"] = path.read_bytes()
+                files[f"{folder}/{path.relative_to(place / 'out')}"] = path.read_bytes()
+        if endings and (place / ENDING).is_file():
+            files[f"{folder}/{ENDING}"] = (place / ENDING).read_bytes()
     return files
+
+
+def _folders(names: Sequence[str]) -> list[str]:
+    """A name for the folder of each flow, its own as far as that is possible."""
+    wanted = [_NOT_PLAIN.sub("-", name).lstrip(".-")[:_LONGEST] or "flow" for name in names]
+    taken = {name for name, plain in zip(names, wanted, strict=True) if name == plain}
+    found = []
+    for name, plain in zip(names, wanted, strict=True):
+        folder = plain
+        if name != plain:
+            others = (f"{plain}-{number}" for number in itertools.count(2))
+            folder = next(one for one in itertools.chain([plain], others) if one not in taken)
+            taken.add(folder)
+        found.append(folder)
+    return found

@@ -315,6 +315,11 @@ def _is_for(version: str, since: str | None, until: str | None) -> bool:
     return (since is None or here >= numbers(since)) and (until is None or here < numbers(until))
 
 
+def options_of(config: str) -> list[str]:
+    """The options in a configuration, without comments; one that is off only looks like a comment."""
+    return [line.strip() for line in config.splitlines() if _OPTION.fullmatch(line.strip())]
+
+
 def _users_config(file: Path) -> str:
     """Options of the user's, if each line is one."""
     try:

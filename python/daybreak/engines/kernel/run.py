@@ -10,11 +10,12 @@ import tempfile
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from daybreak import _native
-from daybreak.errors import EngineError, PlanError, reason
+from daybreak.errors import EngineError, PlanError, ProgramFailed, reason
 from daybreak.plan import types
 from daybreak.plan.applications import is_limited
 from daybreak.runs import EngineOutput
@@ -88,9 +89,12 @@ def execute(plan: Plan, progress: OnProgress | None, staging: Path, choice: Choi
             boot(program, kernel.program, run, watched, room=memory(plan.content), seed=plan.content.seed)
             tables, totals = read(run / "tables")
             files = programs.written(plan.content, run)
-        except BaseException:
+        except BaseException as error:
             if captured:
                 captured.remove()
+            if isinstance(error, ProgramFailed):
+                error.seed = plan.content.seed
+                error.files = programs.written(plan.content, run, endings=True)
             raise
     capture = captured.path / CAPTURE if captured else None
     recorded = EngineOutput(tables, totals, capture, captured, files, {"kernel": kernel.facts()})
@@ -194,18 +198,24 @@ def _listen(console: Any, questions: Any, watched: Watch) -> None:
             watched.look()
 
 
-def program(choice: Choice = USUAL) -> str:
-    """Identifies the kernel's version and images, the guest's program and its switch, and images with users'
-    modules."""
-    kernel, *others = [one for one in image.fitting(choice) if choice.hz in (None, one.hz)] or [image.find(choice)]
+def program(plan: Plan | None = None, choice: Choice = USUAL) -> str:
+    """Identifies the kernel's version and image, the one that the plan uses or else the usual one of the choice, and
+    the guest's program with its switch. Raises PlanError for a plan that no image can run."""
+    if plan:
+        kernel = _image(plan, choice)
+    else:
+        found = image.fitting(choice)
+        kernel = next((one for one in found if choice.hz in (None, one.hz)), None) or image.find(choice)
     guest = workplace.guest_program()
-    digest = hashlib.sha256(guest.read_bytes() + workplace.switch_library(guest).read_bytes()).hexdigest()
+    files = tuple((file, file.stat().st_mtime_ns) for file in (guest, workplace.switch_library(guest)))
     named = f"Linux {kernel.source_version}{_apart(kernel)}, image {kernel.digest[:8]}"
-    # A plan's ticks and congestion controls decide which of the other images it uses.
-    ticks = "".join(f", {one.hz} ticks {one.digest[:8]}" for one in others if one.hz != kernel.hz and one.is_plain)
-    users = sorted(found.digest[:8] for found in others if found.users_modules)
-    modules = f", with modules {' '.join(users)}" if users else ""
-    return f"{named}{ticks}, guest {digest[:8]}{modules}"
+    return f"{named}, guest {_digest(files)}"
+
+
+@cache
+def _digest(files: tuple[tuple[Path, int], ...]) -> str:
+    """A digest of files, each with the time of its last change."""
+    return hashlib.sha256(b"".join(file.read_bytes() for file, _ in files)).hexdigest()[:8]
 
 
 def _apart(kernel: image.Image) -> str:
@@ -213,6 +223,7 @@ def _apart(kernel: image.Image) -> str:
     parts = [f"{kernel.hz} ticks"] if kernel.hz != recipes.DEFAULT_HZ else []
     parts += ["nothing under net/ edited"] if kernel.pure else []
     parts += ["options of a user"] if kernel.users_config else []
+    parts += [f"modules of a user: {' '.join(kernel.users_modules)}"] if kernel.users_modules else []
     return f" ({', '.join(parts)})" if parts else ""
 
 
@@ -251,10 +262,11 @@ class Watch:
     def look(self) -> None:
         """Reports the progress; raises when the guest hangs."""
         if self.stands_still() and (self.spinning is not None or self._still_s() > PATIENCE_S + _ANSWER_S):
-            at = "before it started" if self.now_ns < 0 else f"at {self.now_ns / 1e9:.6f} s"
+            # The console has the time of some packets; without packets it may be much later.
+            at = "" if self.now_ns < 0 else f", at {self.now_ns / 1e9:.6f} s or later"
             if self.spinning:
-                raise GuestFailed(f"{self.spinning} ran for {PATIENCE_S:.0f} s and let no time pass, {at}")
-            raise GuestFailed(f"the guest's virtual time stood still for {PATIENCE_S:.0f} s, {at}{self._said()}")
+                raise GuestFailed(f"{self.spinning} ran for {PATIENCE_S:.0f} s and let no time pass{at}")
+            raise GuestFailed(f"the guest's virtual time stood still for {PATIENCE_S:.0f} s{at}{self._said()}")
         if self.progress and self.plan:
             plan = self.plan.content
             limited = sum(1 for flow in plan.flows if is_limited(flow.application))
@@ -273,7 +285,7 @@ class Watch:
         if self.error and self.error.startswith("the kernel engine cannot run this"):
             return PlanError(self.error)
         if self.error and self.error.startswith(("the client of flow", "the server of flow")):
-            return GuestFailed(self.error)
+            return ProgramFailed(self.error)
         if self.error:
             return GuestFailed(f"the guest gave up: {self.error}")
         return GuestFailed(f"the guest ended with status {status} and no result{self._said(complaint)}")

@@ -16,7 +16,7 @@ from typing import IO
 from ...errors import UsageError
 from .errors import BuildError, MissingTool
 from .recipe import Recipe
-from .versions import is_of, numbers
+from .versions import is_of, numbers, series
 
 PACKAGE_DIRECTORY = Path("/usr/src")
 ENDS = 1 << 20
@@ -40,8 +40,8 @@ class Source:
 def locate(source: str | os.PathLike[str] | None, recipe: Recipe, linux: str | None = None) -> Source:
     """The source at `source`, a tarball or a directory; without one the newest of this version in /usr/src.
 
-    `linux` is a version such as 6.12, by default the recipe's. Raises MissingTool, which says how to get the version
-    and which sources were found instead.
+    `linux` is a version such as 6.12 or 6.12.117, by default the recipe's. Raises MissingTool, which says how to get
+    the version and which sources were found instead.
     """
     if source is not None:
         path = Path(source).expanduser().resolve()
@@ -49,14 +49,23 @@ def locate(source: str | os.PathLike[str] | None, recipe: Recipe, linux: str | N
             return _directory(path)
         if path.is_file():
             return _tarball(path)
-        raise MissingTool(f"kernel source {str(path)!r} does not exist; {hint(recipe.default_version)}")
-    wanted = linux or recipe.default_version
+        raise MissingTool(f"kernel source {str(path)!r} does not exist")
+    wanted = recipe.default_version if linux is None else linux
     if not numbers(wanted):
         raise UsageError(f"linux: {wanted!r} is not a version: expected one such as 6.12")
     found = installed()
     fitting = [path for path in found if numbers(version_of(path)) and is_of(version_of(path), wanted)]
     if fitting:
         return _tarball(fitting[-1])
+    # The distribution's tarballs are named after their series.
+    for path in found:
+        if wanted != version_of(path) == series(wanted):
+            if (version := _version_inside(path)) == wanted:
+                return _tarball(path)
+            raise MissingTool(
+                f"{path} is Linux {version}, not {wanted}: take it with --linux {series(wanted)}, or name another file "
+                "with --source"
+            )
     if not found:
         raise MissingTool(f"no linux-source-*.tar.* in {PACKAGE_DIRECTORY}; {hint(wanted)}, or give a source")
     raise MissingTool(
@@ -67,7 +76,7 @@ def locate(source: str | os.PathLike[str] | None, recipe: Recipe, linux: str | N
 
 def hint(version: str) -> str:
     """How to get the source of a version."""
-    return f"on Debian or Ubuntu: apt-get install linux-source-{version}"
+    return f"on Debian or Ubuntu: apt-get install linux-source-{series(version)}"
 
 
 def installed(directory: Path | None = None) -> list[Path]:
