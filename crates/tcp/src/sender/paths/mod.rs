@@ -159,7 +159,7 @@ impl Sender {
 
     /// Swaps the path with this tag into [`Sender::path`].
     #[inline]
-    pub(in crate::sender) fn enter_path(&mut self, tag: u16) {
+    fn enter_path(&mut self, tag: u16) {
         if tag != self.path.tally.tag() {
             std::mem::swap(self.paths.other(tag), &mut self.path);
         }
@@ -170,13 +170,18 @@ impl Sender {
         self.path.tally.tag() == self.paths.present
     }
 
+    /// Does it for the path of a segment with this tag, as if that were the present one.
+    pub(in crate::sender) fn on_path(&mut self, tag: u16, act: impl FnOnce(&mut Self)) {
+        self.enter_path(tag);
+        act(self);
+        self.enter_path(self.paths.present);
+    }
+
     /// Does it for each path in turn, as if that were the present one.
     pub(in crate::sender) fn on_each_path(&mut self, mut act: impl FnMut(&mut Self)) {
         for index in 0..=self.paths.others.len() as u16 {
-            self.enter_path(index << FIRST_BIT);
-            act(self);
+            self.on_path(index << FIRST_BIT, &mut act);
         }
-        self.enter_path(self.paths.present);
     }
 
     /// The segment at `at` is about to be sent on the present path: if it was another's, it leaves that one with its

@@ -14,10 +14,7 @@ impl Sender {
             return;
         };
         // The oldest segment's path has timed out. What is out on others may still arrive.
-        let (late, present) = (first.path(), self.path.tally.tag());
-        self.enter_path(late);
-        self.time_out();
-        self.enter_path(present);
+        self.on_path(first.path(), Self::time_out);
         if self.has_paths() {
             self.settle_probe();
         }
