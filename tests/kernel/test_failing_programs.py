@@ -83,3 +83,14 @@ def test_a_program_is_looked_for_where_it_was_found_before_the_run():
 def test_the_guest_has_as_much_memory_each_time():
     looks = {"client": [PYTHON, "-c", "print(open('/proc/meminfo').readline())"]}
     assert len({run(scenario(looks)).files["programs/a-client/stdout"] for _ in range(3)}) == 1
+
+
+def test_a_client_that_has_not_ended_is_named_once(tmp_path):
+    place = tmp_path / "scenario.toml"
+    place.write_text(scenario({"client": ["/bin/sleep", "100"]}, ENDS, duration="3 s").to_toml())
+    expected = 'warning: the client of flow "a" had not ended when the run ended, at 3 s\n'
+    # The second one finds both runs.
+    for _ in range(2):
+        done = command("run", place, "--engine", "kernel", "--runs", 2, "-o", tmp_path / "out")
+        assert done.returncode == 0
+        assert done.stderr.count("warning: ") == 1 and expected in done.stderr

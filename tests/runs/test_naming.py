@@ -137,7 +137,7 @@ def test_of_the_connections_of_a_program_those_of_tcp_have_a_congestion_control(
     scenario = daybreak.load(ROOT / "scenarios" / "21-own-programs.toml")
     plan = lower(scenario, seed=1).content
     protocols = {"protocol": np.array([17, 6, 1])} | dict.fromkeys(("of_flow", "is_reversed"), np.zeros(3, np.uint32))
-    found = naming.with_found(plan, {"connections": protocols})
+    found = naming.with_found(plan, protocols)
     rows = naming.named("connections", {"flow": np.arange(1, 4)} | protocols, found)
     assert rows["flow_name"].to_list() == ["echo-0", "echo-1", "echo-2"]
     rows = naming.named("datagrams", {"flow": np.arange(1, 4)}, found)
@@ -175,11 +175,13 @@ def test_flows_that_were_found_are_numbered_past_names_that_are_taken():
         "is_reversed": np.array([0, 1, 0]),
         "protocol": np.full(3, naming.TCP),
     }
-    found = naming.with_found(taken, {"connections": columns}).flows[2:]
+    found = naming.with_found(taken, columns).flows[2:]
     assert [flow.name for flow in found] == ["echo-0", "echo-2", "echo-3"]
     there = (echo.src, echo.dst)
     assert [(flow.src, flow.dst) for flow in found] == [there, there[::-1], there]
-    assert naming.with_found(plan, {}) is plan
+    ways = (echo.data_path, echo.ack_path)
+    assert [(flow.data_path, flow.ack_path) for flow in found] == [ways, ways[::-1], ways]
+    assert naming.with_found(plan, None) is plan
 
 
 @pytest.mark.parametrize(("change", "wrong"), [

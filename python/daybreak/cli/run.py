@@ -12,7 +12,7 @@ from daybreak import engines
 from daybreak.errors import EngineError, Interrupted, ProgramFailed, UsageError
 from daybreak.report.summary import flow_rows, flow_table, group_rows, size_rows
 from daybreak.runs import Run, folder, identity, read
-from daybreak.runs.warnings import warnings_of
+from daybreak.runs.warnings import unended_clients, warnings_of
 
 from .scenario import Changes, File, Kernel, scenario_of
 from .summary import print_runs
@@ -67,13 +67,20 @@ def run(
 
     claimed = folder.claim(out, model, seeds, facts, force) if out else None
     found = dict(claimed.finished) if claimed else {}
-    rows = {one: _row(read(place), place) for one, place in found.items()}
+    # Several seeds have the same ones.
+    warnings: dict[str, None] = {}
+
+    def row_of(one: Run, place: Path | None) -> dict[str, Any]:
+        warnings.update(dict.fromkeys(unended_clients(one)))
+        return _row(one, place)
+
+    rows = {one: row_of(read(place), place) for one, place in found.items()}
     if found and claimed:
         complain(f"found {len(found)} of {runs} runs in {claimed.root}")
 
     def finish(done: Run) -> None:
         place = claimed.places[done.seed] if claimed else None
-        row = _row(done, place)
+        row = row_of(done, place)
         # Last: Ctrl-C interrupts polars in any thread, and what is written must count as finished.
         if place:
             done.write(place, force)
@@ -93,6 +100,8 @@ def run(
             place = claimed.keep_failed(model, facts(error.seed), error.files) if claimed else None
             where = f"is in {place}" if place else "is kept in a new folder of -o"
             raise EngineError(f"{error}; what the programs wrote {where}") from None
+    for warning in warnings:
+        complain(f"warning: {warning}")
     if claimed:
         claimed.remove_others()
     finished = [rows[one] for one in seeds]

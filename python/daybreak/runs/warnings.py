@@ -1,11 +1,15 @@
-"""Warnings about plans whose results are real but easily misread."""
+"""Warnings about plans and runs whose results are real but easily misread."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import polars as pl
+
 from daybreak.plan import types as plan
 from daybreak.plan.downtimes import POLICIES
+
+from .run import Run
 
 _PS_PER_MS = 10**9
 
@@ -13,6 +17,18 @@ _PS_PER_MS = 10**9
 def warnings_of(content: plan.Plan) -> list[str]:
     """One sentence per warning."""
     return list(_locked_timeouts(content))
+
+
+def unended_clients(run: Run) -> list[str]:
+    """One sentence per client program that had not ended when the run did."""
+    if "programs" not in run.manifest["tables"]:
+        return []
+    clients = run.programs.filter((pl.col("end") == "client") & pl.col("end_ns").is_null())
+    at = f"when the run ended, at {run.manifest['totals']['ended_ns'] / 1e9:g} s"
+    return [
+        f'the client of flow "{name}" had not {"started" if start_ns is None else "ended"} {at}'
+        for name, start_ns in clients.select("flow_name", "start_ns").iter_rows()
+    ]
 
 
 def _locked_timeouts(content: plan.Plan) -> Iterator[str]:
