@@ -8,6 +8,7 @@ import pytest
 
 from daybreak.engines.kernel import processor
 
+OWNER = f"daybreak-test-{os.getpid()}"
 AFFINITY = "import os; print(*os.sched_getaffinity(0))"
 
 
@@ -21,40 +22,39 @@ def four(monkeypatch):
     return usable, wishes
 
 
-def test_no_two_guests_have_one_processor_and_those_after_the_last_have_any(four, tmp_path):
-    with processor.reserved(tmp_path) as first, processor.reserved(tmp_path) as second:
+def test_no_two_guests_have_one_processor_and_those_after_the_last_have_any(four):
+    with processor.reserved(OWNER) as first, processor.reserved(OWNER) as second:
         assert (first, second) == (0, 2)
-        with processor.reserved(tmp_path) as third, processor.reserved(tmp_path) as fourth:
+        with processor.reserved(OWNER) as third, processor.reserved(OWNER) as fourth:
             assert (third, fourth) == (4, 9)
-            with processor.reserved(tmp_path) as fifth:
+            with processor.reserved(OWNER) as fifth:
                 assert fifth is None
-        with processor.reserved(tmp_path) as again:
+        with processor.reserved(OWNER) as again:
             assert again == 4
-    with processor.reserved(tmp_path) as again:
+    with processor.reserved(OWNER) as again:
         assert again == 0
 
 
-def test_one_processor_is_not_reserved(four, tmp_path):
+def test_one_processor_is_not_reserved(four):
     usable, _ = four
     usable.clear()
     usable.add(3)
-    with processor.reserved(tmp_path) as only:
+    with processor.reserved(OWNER) as only:
         assert only is None
-    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_processor_of_another_process_is_free_once_that_is_dead(four, tmp_path):
-    lock = (
-        "import fcntl, sys, time; f = open(sys.argv[1], 'w'); fcntl.flock(f, 2); print('!', flush=True); time.sleep(60)"
-    )
-    other = subprocess.Popen([sys.executable, "-c", lock, tmp_path / "processor-0"], stdout=subprocess.PIPE)
+def test_a_processor_of_another_process_is_free_once_that_is_dead(four):
+    take = "import socket, sys, time; taken = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); "
+    take += "taken.bind(chr(0) + sys.argv[1]); print('!', flush=True); time.sleep(60)"
+    name = f"{OWNER}-processor-0"
+    other = subprocess.Popen([sys.executable, "-c", take, name], stdout=subprocess.PIPE)
     assert other.stdout and other.stdout.read(1) == b"!"
-    with processor.reserved(tmp_path) as mine:
+    with processor.reserved(OWNER) as mine:
         assert mine == 2
     other.kill()
     other.wait()
     other.stdout.close()
-    with processor.reserved(tmp_path) as mine:
+    with processor.reserved(OWNER) as mine:
         assert mine == 0
 
 

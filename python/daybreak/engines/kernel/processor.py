@@ -8,21 +8,23 @@ a program takes two to three times as long.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
+import socket
 from collections.abc import Iterator
-from pathlib import Path
+
+OWNER = f"daybreak-{os.getuid()}"
+"""Whose guests do not share processors: all of this user, in any process."""
 
 
 @contextlib.contextmanager
-def reserved(locks: Path) -> Iterator[int | None]:
-    """The number of a processor that no other guest with the same folder `locks` has, until the end of the block.
+def reserved(owner: str = OWNER) -> Iterator[int | None]:
+    """The number of a processor that no other guest of this owner has, until the end of the block.
 
     It is one of those that the calling thread may use; `None` if all of them are taken, or there is only one.
     """
     usable = sorted(os.sched_getaffinity(0))
     with contextlib.ExitStack() as held:
-        yield next((one for one in usable if len(usable) > 1 and _lock(locks / f"processor-{one}", held)), None)
+        yield next((one for one in usable if len(usable) > 1 and _takes(f"{owner}-processor-{one}", held)), None)
 
 
 @contextlib.contextmanager
@@ -40,11 +42,12 @@ def only(processor: int | None) -> Iterator[None]:
         os.sched_setaffinity(0, usable)
 
 
-def _lock(path: Path, held: contextlib.ExitStack) -> bool:
-    """Locks a file until `held` is closed, or this process dies; false if another one has it."""
-    file = held.enter_context(path.open("w"))
+def _takes(name: str, held: contextlib.ExitStack) -> bool:
+    """Takes a name that one process of the machine may have, until `held` is closed or this process dies; false if
+    another one has it. It is the abstract address of a socket: a file would be left behind."""
+    taken = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        taken.bind(f"\0{name}")
     except OSError:
         return False
     return True

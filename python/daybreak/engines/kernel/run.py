@@ -152,7 +152,7 @@ def memory(plan: types.Plan) -> str:
 
 def boot(program: Path, kernel: Path, directory: Path, watched: Watch, *, room: str, seed: int) -> None:
     """Boots a guest with `room` of memory and waits for its end. Raises GuestFailed if it leaves no result."""
-    with processor.reserved(directory.parent) as own:
+    with processor.reserved() as own:
         with processor.only(own):
             guest = subprocess.Popen(
                 [program, "host", kernel, room],
