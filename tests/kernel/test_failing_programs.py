@@ -47,7 +47,7 @@ def test_the_folder_of_a_failed_run_has_its_output_and_takes_the_next_run(tmp_pa
     # Another run that is there stays, whatever may be replaced.
     place.write_text(scenario(FAILS).to_toml())
     done = command("run", place, "--engine", "kernel", "-o", out, "--force")
-    assert done.stderr.rstrip().endswith("; what the programs wrote is kept in a new folder of -o")
+    assert done.stderr.rstrip().endswith("; what the programs wrote is kept if -o names a new folder")
     assert storage.held(out) is not None
 
 
@@ -67,6 +67,17 @@ def test_a_long_command_is_cut_in_an_error():
     sentence = failure({"client": ["/bin/sh", "-c", f"exit 3 # {'x' * 5_000}"]})
     assert 'flow "a" (/bin/sh -c exit 3 # xxx' in sentence and "xxx...) ended with exit code 3" in sentence
     assert len(sentence) < 250
+
+
+def test_a_program_that_is_not_there_is_cut_too():
+    sentence = failure({"client": ["x" * 5_000]})
+    assert 'client.run: there is no program "xxx' in sentence and "xxx... on this machine" in sentence
+    assert len(sentence) < 250
+
+
+def test_a_program_whose_output_is_gone_has_run():
+    sentence = failure({"client": ["/bin/mv", "/tmp/home", "/tmp/away"]})
+    assert "(/bin/mv /tmp/home /tmp/away) ran, and what it wrote could not be kept: No such file" in sentence
 
 
 def test_a_guest_without_memory_is_named():

@@ -98,7 +98,7 @@ def run(
             raise Interrupted(f"interrupted: {len(rows)} of {runs} runs are finished{kept}", error.finished) from None
         except ProgramFailed as error:
             place = claimed.keep_failed(model, facts(error.seed), error.files) if claimed else None
-            where = f"is in {place}" if place else "is kept in a new folder of -o"
+            where = f"is in {place}" if place else "is kept if -o names a new folder"
             raise EngineError(f"{error}; what the programs wrote {where}") from None
     for warning in warnings:
         complain(f"warning: {warning}")

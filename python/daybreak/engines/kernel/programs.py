@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from daybreak.errors import PlanError
+from daybreak.errors import PlanError, shown
 from daybreak.plan import types
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -68,16 +68,16 @@ def refuse_missing(plan: types.Plan) -> None:
         program = command.arguments[0]
         if "/" not in program:
             if shutil.which(program, path=PATH) is None:
-                raise PlanError(f'{field}.run: there is no program "{program}" on this machine, in {PATH}')
+                raise PlanError(f"{field}.run: there is no program {shown(program)} on this machine, in {PATH}")
         elif program.startswith("/"):
             _refuse_private(f"{field}.run", program)
             if shutil.which(program) is None:
                 is_file = Path(program).is_file()
-                what = f'"{program}" is not executable' if is_file else f'there is no program "{program}"'
+                what = f"{shown(program)} is not executable" if is_file else f"there is no program {shown(program)}"
                 raise PlanError(f"{field}.run: {what} on this machine")
         elif program.removeprefix("./") not in command.files:
             raise PlanError(
-                f'{field}.run: "{program}" is not among the files of the program: expected a name or a path'
+                f"{field}.run: {shown(program)} is not among the files of the program: expected a name or a path"
             )
         if command.folder.startswith("/"):
             _refuse_private(f"{field}.folder", command.folder)
