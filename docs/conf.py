@@ -26,6 +26,8 @@ extensions = [
 exclude_patterns = ["_build", "_made", "_templates", "extensions", "learn", "mutants", "fidelity", "results/*/tables"]
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 4
+# Quotes and ellipses only: two hyphens begin an option.
+smartquotes_action = "qe"
 # What a page names that is no page, such as a source file, is offered as a download: the site needs no network.
 suppress_warnings = ["myst.strikethrough", "config.cache"]
 nb_execution_mode = "force"

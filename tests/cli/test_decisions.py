@@ -126,7 +126,7 @@ def test_predict_simulates_until_the_mean_is_known_or_as_often_as_it_may():
     pytest.importorskip("skops")
     short = ("--set", "flows.0.size=1 MiB", "--set", "flows.1.size=1 MiB")
     shown = daybreak("predict", KNOWN, *short).stdout
-    assert re.match(r"simulated, (16|32|64) runs: prolongation \S+ \+- \S+ s", shown)
+    assert re.match(r"simulated, (16|32|64) runs: prolongation \S+ ± \S+ (s|ms|us) ", shown)
     bounded = daybreak("predict", KNOWN, *short, "--runs", 2, "--json")
     assert len(json.loads(bounded.stdout)["simulated_s"]) == 2
     refused = daybreak("predict", KNOWN, "--runs", 1)
@@ -167,7 +167,7 @@ def test_tune_says_what_its_advice_is(tune):
     assert "only the longest period, 50 ms (up to 50 ms are offered" in done.stdout
     # Half a period, and 1 ms of night.
     assert "waits 26 ms for it on average, 6 ms as it is" in done.stdout
-    why = done.stdout.partition("simulated, not predicted, since of (as it is)\n")[2]
+    why = done.stdout.partition("simulated, not predicted: (as it is), because\n")[2]
     assert why.startswith("  the model is not sure: ")
     # Each candidate has its own reason: half of a period of 2 ms is night, which was never measured.
     shown = {line.split()[0]: line for line in done.stdout.splitlines() if line.startswith("timelines.0.period=")}

@@ -181,7 +181,7 @@ def test_predict_shows_what_a_model_is_sure_of(small, tmp_path, monkeypatch, cap
     assert found["low_s"] <= found["prolongation_s"] <= found["high_s"] and len(found["similar"]) == 3
     assert _run([*given, "--check", "2", "--set", "flows.0.size=64 MiB", "--set", "flows.1.size=64 MiB"]) == 0
     shown = capsys.readouterr().out
-    assert re.match(r"prolongation \S+ s, with an error of about \S+ s; 90 % of runs between ", shown)
+    assert re.match(r"prolongation \S+ ms, with an error of about \S+ ms; 90 % of runs between ", shown)
     assert "simulated, 2 runs: prolongation " in shown and "most similar measured settings:" in shown
 
 

@@ -10,7 +10,7 @@ from daybreak.metrics import measures
     ("fct", "mean FCT", "s", None), ("fct.mean", "mean FCT", "s", None), ("fct.p99", "p99 FCT", "s", None),
     ("fct.p99.9", "p99.9 FCT", "s", None), ("fct.max", "greatest FCT", "s", None),
     ("slowdown.p50", "p50 slowdown", "", None), ("goodput.mean", "mean goodput", "Gbit/s", None),
-    ("retransmits", "segments resent a flow", "", None), ("rtos", "timeouts a flow", "", None),
+    ("retransmits", "retransmissions per flow", "", None), ("rtos", "timeouts per flow", "", None),
     # Neither can exceed 1, and an interval around them does not either.
     ("jain", "Jain's index", "", 1.0), ("complete", "share of flows that ended", "", 1.0),
 ])  # fmt: skip
@@ -75,12 +75,12 @@ def test_flows_without_a_size_have_no_completion_times_and_complete_nothing():
 
 
 @pytest.mark.parametrize(("counts", "percentiles", "sentence"), [
-    ([100], [99], None), ([99], [99], "p99 of fewer than 100"), ([2], [50], None), ([1], [50], "p50 of fewer than 2"),
-    ([9], [50, 90, 99], "p90 of fewer than 10, p99 of fewer than 100"), ([500, 10, 30], [90], None),
-    ([500, 9, 30], [90], "p90 of fewer than 10"),
+    ([100], [99], None), ([99], [99], "p99 below 100 flows"), ([2], [50], None), ([1], [50], "p50 below 2 flows"),
+    ([9], [50, 90, 99], "p90 below 10 flows, p99 below 100 flows"), ([500, 10, 30], [90], None),
+    ([500, 9, 30], [90], "p90 below 10 flows"),
     # A group without a flow has no percentile that could be one flow's.
     ([0, 100], [99], None), ([], [99], None),
 ])  # fmt: skip
 def test_a_percentile_of_fewer_flows_than_it_divides_is_the_greatest(counts, percentiles, sentence):
-    said = f"of few flows a percentile is the greatest value: {sentence}" if sentence else None
+    said = f"with few flows a percentile is the maximum: {sentence}" if sentence else None
     assert measures.few_flows(counts, percentiles) == said

@@ -4,7 +4,19 @@ import math
 
 import pytest
 
-from daybreak.metrics.units import SIZES, TIMES, digits, in_one_unit, over, rate, size, span, time, unit_of
+from daybreak.metrics.units import (
+    SIZES,
+    TIMES,
+    digits,
+    in_one_unit,
+    over,
+    rate,
+    size,
+    span,
+    time,
+    time_with_margin,
+    unit_of,
+)
 
 
 @pytest.mark.parametrize(("over_bytes", "upto", "text"), [
@@ -73,3 +85,15 @@ def test_fewer_digits_may_be_asked_for():
 
 def test_nothing_stays_nothing_in_every_unit():
     assert (over(None, 1e-3), over(0.5, 0.25)) == (None, 2.0)
+
+
+@pytest.mark.parametrize(("mean", "margin", "text"), [
+    (2.382e-6, 3.1e-7, "2.382 ± 0.31 us"), (0.5622, 0.005, "562.2 ± 5.0 ms"), (2.0, 0.0, "2.000 s"),
+    (-0.001, 0.02, "-1.000 ± 20 ms"), (0.0, 0.0, "0 s"),
+])  # fmt: skip
+def test_a_mean_and_its_margin_have_one_unit(mean, margin, text):
+    assert time_with_margin(mean, margin) == text
+
+
+def test_times_of_few_digits_have_no_exponent():
+    assert [time(value, 2) for value in (0.5563, 2.382e-6, 1234.0)] == ["560 ms", "2.4 us", "1200 s"]

@@ -191,7 +191,10 @@ def test_intervals_end_at_the_greatest_value_of_a_measure(place):
     ("options", "sentence"),
     [
         ({"x": "nothing"}, '"nothing" is no axis of the sweep: there are queue, rule, group, variant'),
-        ({"x": "fct", "colour": "rule"}, 'facet = "queue": distributions have no facets'),
+        (
+            {"x": "fct", "colour": "rule"},
+            'facet = "queue": distributions have no facets: choose one value, such as --only "queue=100 packets"',
+        ),
         ({"x": "queue", "only": {"rule": "bbr"}}, 'only: rule = "bbr" is not there: expected one of cubic, reno'),
         ({"x": "queue", "only": {"speed": "1"}}, 'only: "speed" is no axis'),
         ({"x": "queue", "colour": "group", "facet": "variant"}, RULES),

@@ -16,7 +16,7 @@ def test_what_is_only_the_greatest_value_is_named_so(one_flow, count, greatest):
     (row,) = rows = summary.group_rows([summary.flow_table(daybreak.run(one_flow.with_(changes | start)))])
     assert row["complete"] == count
     sentence = summary.few_flows(rows) or ""
-    named = {p: f"p{p} of fewer than" in sentence for p in summary.PERCENTILES}
+    named = {p: f"p{p} below" in sentence for p in summary.PERCENTILES}
     assert named == {p: p in greatest for p in summary.PERCENTILES}
     if count > 1:
         # The greatest of all, as the sentence says, or one that another flow exceeds.
@@ -40,8 +40,8 @@ def test_sweeps_and_comparisons_say_so_of_each_runs_flows(one_flow, tmp_path):
         compared = daybreak_program("compare", scenario, scenario, "--runs", 3)
         for done in (swept, compared):
             assert done.returncode == 0, done.stderr
-            assert ("of few flows a percentile is the greatest value: p99 of fewer than 100" in done.stdout) is is_named
+            assert ("with few flows a percentile is the maximum: p99 below 100 flows" in done.stdout) is is_named
         # The page of the sweep as well.
         page = tmp_path / f"{count}.html"
         assert daybreak_program("report", tmp_path / str(count), "-o", page).returncode == 0
-        assert ("Of few flows a percentile is the greatest value" in page.read_text(encoding="utf-8")) is is_named
+        assert ("With few flows a percentile is the maximum" in page.read_text(encoding="utf-8")) is is_named

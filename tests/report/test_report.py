@@ -9,12 +9,13 @@ from html.parser import HTMLParser
 
 import pytest
 from cli.program import daybreak, one_sentence
+from ready_files import ROOT
 from report import chromium
 
 import daybreak as package
 from daybreak.errors import OutputError
 from daybreak.report import html, page, writing
-from daybreak.report.contents import gather
+from daybreak.report.contents import Contents, gather
 from daybreak.runs import read
 
 WICKED = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>\"'&$x$"
@@ -338,3 +339,15 @@ def test_scenarios_side_by_side_show_one_time_with_one_scale(tmp_path):
         zoomed = shown.run(f"{axes}.map((text) => text.textContent).join(' ').split('Time')[0])")
         assert zoomed[0] != scales[0] and zoomed[1] != scales[1]
         assert not shown.complaints
+
+
+@chromium.needs_chromium
+def test_the_table_of_groups_fits_a_page_of_1280_points(tmp_path):
+    """Its last column is not hidden behind the edge."""
+    run = package.run(package.load(ROOT / "scenarios" / "15-web-search.toml"))
+    place = tmp_path / "r.html"
+    place.write_text(page.report(Contents(runs=[run]), title="", explained=False), encoding="utf-8")
+    with chromium.opened(place, width=1280) as shown:
+        wide = "(({scrollWidth, clientWidth}) => [scrollWidth, clientWidth])(document.querySelector('.wide'))"
+        needed, room = shown.run(wide)
+        assert needed <= room

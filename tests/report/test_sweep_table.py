@@ -87,7 +87,7 @@ def test_without_a_common_figure_the_reason_is_said():
 
 def test_few_flows_are_those_of_the_smallest_run():
     fewest = results(*((0, seed, "g", 1000, 2.0) for seed in (1, 2) for _ in range(100 if seed == 1 else 99)))
-    sentence = "of few flows a percentile is the greatest value: p99 of fewer than 100"
-    assert sweep.few_flows(fewest) == sentence and f"<p>O{sentence[1:]}.</p>" in str(sweep.section(fewest))
+    sentence = "with few flows a percentile is the maximum: p99 below 100 flows"
+    assert sweep.few_flows(fewest) == sentence and f"<p>W{sentence[1:]}.</p>" in str(sweep.section(fewest))
     enough = results(*((0, seed, "g", 1000, 2.0) for seed in (1, 2) for _ in range(100)), (0, 1, "e", None, None))
     assert sweep.few_flows(enough) is None

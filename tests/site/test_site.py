@@ -1,6 +1,7 @@
 """How the site is made: what it runs, and what ends its build. `make docs`, which CI runs, builds the site itself."""
 
 import io
+import runpy
 
 import pytest
 from ready_files import ROOT
@@ -25,7 +26,7 @@ def built(tmp_path, monkeypatch):
     """Builds a site of one page; returns its HTML, and what was complained of."""
     monkeypatch.syspath_prepend(str(EXTENSIONS))
 
-    def build(page, extensions=("executed",)):
+    def build(page, extensions=("executed",), **settings):
         source = tmp_path / "source"
         source.mkdir(exist_ok=True)
         (source / "index.md").write_text(page, encoding="utf-8")
@@ -33,7 +34,8 @@ def built(tmp_path, monkeypatch):
         with patch_docutils(), docutils_namespace():
             Sphinx(
                 str(source), None, str(tmp_path / "html"), str(tmp_path / "trees"), "html", status=None,
-                warning=complaints, confoverrides={"extensions": ["myst_parser", *extensions]}, freshenv=True,
+                warning=complaints, confoverrides={"extensions": ["myst_parser", *extensions], **settings},
+                freshenv=True,
             ).build()  # fmt: skip
         return (tmp_path / "html" / "index.html").read_text(encoding="utf-8"), complaints.getvalue()
 
@@ -124,3 +126,10 @@ def test_a_scenario_without_a_lesson_ends_the_build(monkeypatch, tmp_path):
 
     with pytest.raises(ExtensionError, match=r"differs from scenarios/ in .'02-two-flows'"):
         gallery.write_pages(App())
+
+
+def test_options_keep_their_hyphens(built):
+    """In prose too, where two of them would become a dash."""
+    settings = runpy.run_path(str(ROOT / "docs" / "conf.py"))
+    html, _ = built('# Page\n\nWith --colour and "quotes".\n', smartquotes_action=settings["smartquotes_action"])
+    assert "With --colour and" in html

@@ -17,8 +17,8 @@ from .usage import are_runs, engine_of, refuse
 
 _LABELS = {
     "fct_s": "mean FCT", "fct_p99_s": "p99 FCT", "slowdown": "slowdown",
-    "goodput_gbps": "goodput [Gbit/s]", "retransmits": "resent a flow",
-    "rtos": "timeouts a flow",
+    "goodput_gbps": "goodput [Gbit/s]", "retransmits": "retransmissions per flow",
+    "rtos": "timeouts per flow",
 }  # fmt: skip
 _LONGEST = 24
 
@@ -187,7 +187,7 @@ def _remarks(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """What the signs in the table mean, as far as it has them."""
     remarks = {
         "* the 95 % interval of the difference is without 0": any(row["is_different"] for row in rows),
-        "± 0: no seed changes this difference, so that its interval does not show what other starts would change": any(
+        "± 0: no seed changes this difference, so the interval says nothing about other start times": any(
             row["difference"] and row["low"] is not None and row["low"] == row["high"] for row in rows
         ),
     }

@@ -48,6 +48,7 @@ def predict(
     describe(chosen)
     from daybreak.learn.files import load
     from daybreak.learn.simulated import MOST, simulated
+    from daybreak.metrics import units
 
     found = load(model).of_scenario(chosen)
     done = None
@@ -64,21 +65,21 @@ def predict(
         return
     if found.holds:
         say(
-            f"prolongation {found.prolongation_s:.4g} s, with an error of about {found.error_s:.2g} s; "
-            f"90 % of runs between {found.low_s:.4g} s and {found.high_s:.4g} s"
+            f"prolongation {units.time(found.prolongation_s)}, with an error of about {units.time(found.error_s, 2)}; "
+            f"90 % of runs between {units.time(found.low_s)} and {units.time(found.high_s)}"
         )
     if done:
-        shown = (
-            f"prolongation {done.mean.text()} s (95 % confidence of the mean)" if done.mean else "a flow did not end"
-        )
+        mean = units.time_with_margin(done.mean.mean, done.mean.margin) if done.mean else ""
+        shown = f"prolongation {mean} (95 % confidence of the mean)" if mean else "a flow did not end"
         say(f"simulated, {len(done.values)} runs: {shown}")
         if done.mean and not done.is_known:
+            least = units.time(done.tolerated_s, 2)
             say(
-                f"the mean is not known: {done.tolerated_s:.2g} s are tolerated, 20 % of it or of 5 % of the ideal "
-                "time; --runs allows more runs"
+                f"the mean is not known: {least} are tolerated, 20 % of it or of 5 % of the ideal time; --runs allows "
+                "more runs"
             )
     if not found.holds:
-        say("not predicted, since")
+        say("not predicted, because")
         for reason in found.reasons:
             say(f"  {reason}")
         return

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from daybreak.errors import OutputError, UsageError
+from daybreak.metrics import units
 
 from .learn import ModelFile, check_model, need_learn
 from .scenario import Changes, scenario_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from daybreak.learn.tune import Advice, Candidate, Objective
+    from daybreak.metrics.confidence import Interval
 
 
 def add_to(app: typer.Typer) -> None:
@@ -92,19 +94,26 @@ def tune(
 
 
 def _print(found: Advice) -> None:
+    known = [one.predicted.prolongation_s for one in found.candidates if one.predicted.holds]
+    scale, unit = units.unit_of(
+        [*known, *(one.simulated.mean for one in found.candidates if one.simulated)], units.TIMES
+    )
     columns = (
-        "change", "duty cycle", "wait [ms]", "predicted [s]", "90 % of runs [s]", "simulated [s]", "runs",
-        "utilisation [%]",
+        "change", "duty cycle", "wait [ms]", f"predicted [{unit}]", f"90 % of runs [{unit}]", f"simulated [{unit}]",
+        "runs", "utilisation [%]",
     )  # fmt: skip
     rows = [
         (
             _name(one), f"{one.duty:.3f}", f"{one.wait_ms:g}",
             *(
-                (f"{one.predicted.prolongation_s:.4g}", f"{one.predicted.low_s:.3g} to {one.predicted.high_s:.3g}")
+                (
+                    units.digits(one.predicted.prolongation_s / scale),
+                    " to ".join(units.digits(end / scale, 3) for end in (one.predicted.low_s, one.predicted.high_s)),
+                )
                 if one.predicted.holds
                 else ("not sure" if one.predicted.is_inside else "outside", "-")
             ),
-            _simulated(one), str(len(one.runs)), f"{100 * one.utilisation.mean:.1f}" if one.utilisation else "-",
+            _simulated(one, scale), str(len(one.runs)), f"{100 * one.utilisation.mean:.1f}" if one.utilisation else "-",
         )
         for one in found.candidates
     ]  # fmt: skip
@@ -142,12 +151,12 @@ def _said(found: Advice) -> list[str]:
         what = _name(best) if best.changes else "leave it as it is"
         used = f"a utilisation of {100 * best.utilisation.mean:.1f} % and " if best.utilisation else ""
         of_objective = used if found.objective == "utilisation" else ""
-        lines.append(f"advice: {what}, with {of_objective}{best.simulated.text()} s simulated in {len(best.runs)} runs")
+        lines.append(f"advice: {what}, with {of_objective}{_time(best.simulated)} simulated in {len(best.runs)} runs")
         lines += _compared(best, found)
         if best.wait_ms > as_it_is.wait_ms:
             lines.append(
                 f"its price: a flow that comes at any time and needs the other path waits {best.wait_ms:g} ms for it "
-                f"on average, {as_it_is.wait_ms:g} ms as it is; short flows may spend most of their time so"
+                f"on average, {as_it_is.wait_ms:g} ms as it is; short flows may spend most of their time waiting"
             )
         if found.is_only_the_longest:
             lines.append(
@@ -158,7 +167,7 @@ def _said(found: Advice) -> list[str]:
     for one in [as_it_is, *([best] if best and best is not as_it_is else [])]:
         if not one.predicted.holds:
             lines += [
-                f"simulated, not predicted, since of {_name(one)}",
+                f"simulated, not predicted: {_name(one)}, because",
                 *(f"  {why}" for why in one.predicted.reasons),
             ]
     return lines
@@ -176,9 +185,13 @@ def _compared(best: Candidate, found: Advice) -> list[str]:
     return lines
 
 
-def _simulated(one: Candidate) -> str:
+def _time(value: Interval) -> str:
+    return units.time_with_margin(value.mean, value.margin)
+
+
+def _simulated(one: Candidate, scale: float) -> str:
     if one.simulated:
-        return one.simulated.text()
+        return units.with_margin(one.simulated.mean, one.simulated.margin, scale)
     return f"a flow did not end{_in_runs(one.unended, one)}" if one.runs else "-"
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from daybreak.metrics import units
 from daybreak.plan.downtimes import LEARNT
 from daybreak.scenario import Scenario
 
@@ -99,8 +100,8 @@ class Model:
             error_s, least = errors[row] * ideal[row], tolerated(means[row] / ideal[row]) * ideal[row]
             if not reasons and error_s > least:
                 reasons = (
-                    f"{_UNSURE}: it says {means[row]:.3g} s with an error of about {error_s:.2g} s, and "
-                    f"{least:.2g} s are tolerated",
+                    f"{_UNSURE}: it says {units.time(means[row], 3)} with an error of about {units.time(error_s, 2)}, "
+                    f"of which {units.time(least, 2)} are tolerated",
                 )
             nearest = self.domain.nearest(setting, similar) if similar else []
             found.append(

@@ -45,8 +45,8 @@ _OF = {
 """The quantities with means and percentiles."""
 _LIMITED = pl.col("bytes").is_not_null()
 _SINGLE = {
-    "retransmits": Measure(pl.col("retransmits").mean(), "segments resent a flow", ""),
-    "rtos": Measure(pl.col("rtos").mean(), "timeouts a flow", ""),
+    "retransmits": Measure(pl.col("retransmits").mean(), "retransmissions per flow", ""),
+    "rtos": Measure(pl.col("rtos").mean(), "timeouts per flow", ""),
     "jain": Measure(
         pl.when((pl.col("goodput_gbps") ** 2).sum() > 0).then(
             pl.col("goodput_gbps").sum() ** 2 / (pl.len() * (pl.col("goodput_gbps") ** 2).sum())
@@ -94,8 +94,8 @@ def few_flows(counts: Iterable[int], percentiles: Sequence[int]) -> str | None:
     greatest = [percentile for percentile in percentiles if least is not None and least < enough[percentile]]
     if not greatest:
         return None
-    names = ", ".join(f"p{percentile} of fewer than {enough[percentile]}" for percentile in greatest)
-    return f"of few flows a percentile is the greatest value: {names}"
+    names = ", ".join(f"p{percentile} below {enough[percentile]} flows" for percentile in greatest)
+    return f"with few flows a percentile is the maximum: {names}"
 
 
 def of_runs(flows: pl.DataFrame, name: str, *, by: Sequence[str]) -> pl.DataFrame:

@@ -31,9 +31,20 @@ def rate(gbps: float) -> str:
     return _scaled(gbps, RATES)
 
 
-def time(seconds: float | None) -> str:
-    """A time with the unit that reads best."""
-    return "-" if seconds is None else _scaled(seconds, TIMES)
+def time(seconds: float | None, count: int = 4) -> str:
+    """A time with the unit that reads best, in ``count`` significant digits."""
+    return "-" if seconds is None else _scaled(float(seconds), TIMES, count)
+
+
+def with_margin(mean: float, margin: float, scale: float = 1.0) -> str:
+    """A mean with its margin of error in units of ``scale``, such as "2.847 ± 0.90"; without a margin of 0."""
+    return digits(mean / scale) + (f" ± {digits(margin / scale, 2)}" if margin else "")
+
+
+def time_with_margin(seconds: float, margin: float) -> str:
+    """A mean time with its margin of error, in the unit that reads best."""
+    scale, unit = unit_of([max(abs(seconds), margin)], TIMES)
+    return f"{with_margin(seconds, margin, scale)} {unit}"
 
 
 def in_one_unit(values: Iterable[float | None], units: Units) -> tuple[list[str], str]:
@@ -65,6 +76,7 @@ def over(value: float | None, scale: float) -> float | None:
     return None if value is None else value / scale
 
 
-def _scaled(value: float, units: Units) -> str:
+def _scaled(value: float, units: Units, count: int = 4) -> str:
     size, unit = next(((size, unit) for size, unit in units if abs(value) >= size), units[-1])
-    return f"{value / size:.4g} {unit}" if value else f"0 {unit}"
+    # Rounded first: a number of few digits has no exponent.
+    return f"{float(f'{value / size:.{count}g}'):.6g} {unit}" if value else f"0 {unit}"

@@ -343,7 +343,8 @@ def _fullest(values: pl.DataFrame, drawing: Drawing, notes: list[str], *, is_one
     shown = most.head(MOST_QUEUES).filter(pl.col("value") >= NEARLY_EMPTY * pl.col("value").max())
     if len(shown) < len(most):
         rest = most["value"][len(shown)]
-        notes.append(f"queues: {len(shown)} of {len(most)} are drawn; in the others waited at most {_packets(rest)}")
+        verb = "is" if len(shown) == 1 else "are"
+        notes.append(f"{len(shown)} of {len(most)} queues {verb} drawn; in the others at most {_packets(rest)} waited")
     return values.filter(pl.col(column).is_in(shown[column].implode()))
 
 

@@ -82,8 +82,12 @@ def _check(axes: Mapping[str, AxisOf], free: Sequence[str], used: Sequence[str |
         raise UsageError(f'"{max(given, key=given.count)}" is given twice: expected x, y, colour and facet to differ')
     for name in free:
         if name not in used:
-            one = f'--only "{name}={axes[name].values[0]}"'
-            raise PlotError(f'axis "{name}" has several values: choose one, such as {one}')
+            raise PlotError(f'axis "{name}" has several values: choose one, such as {_only(axes[name])}')
+
+
+def _only(axis: AxisOf) -> str:
+    """The option of the command that chooses the first value of an axis."""
+    return f'--only "{axis.name}={axis.values[0]}"'
 
 
 def _chosen(results: Results, only: Mapping[str, str]) -> pl.DataFrame:
@@ -256,7 +260,8 @@ def _heat(chosen: _Selection, over: tuple[str, str], name: str, facet: str | Non
 def _distribution(chosen: _Selection, x: str, colour: str | None, facet: str | None) -> AnnotatedFigure:
     flows = chosen.flows
     if facet is not None:
-        raise PlotError(f'facet = "{facet}": distributions have no facets: choose one value with only')
+        one = _only(chosen.axes[facet]) if facet in chosen.axes else "with only"
+        raise PlotError(f'facet = "{facet}": distributions have no facets: choose one value, such as {one}')
     column, label = _EACH_FLOW[x]
     limited = slowdown.table(fct.table(flows)).filter(pl.col("bytes").is_not_null())
     known = limited[column].drop_nulls()
