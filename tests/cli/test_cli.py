@@ -247,7 +247,11 @@ def test_a_bad_scenario_is_one_sentence(tmp_path, case, command):
         (("agree", "--hz", "250"), 2, "--hz 250: expected --segments or --receivers"),
         (("agree", "--seed", "3"), 2, "--seed 3: expected --random"),
         (("agree", "--wide"), 2, "--wide: expected --random, whose scenarios it draws"),
-        (("tune", ONE_FLOW, "--for", "speed"), 2, '--for "speed": expected one of prolongation'),
+        (
+            ("tune", ROOT / "scenarios" / "17-prolongation.toml", "--for", "speed"),
+            2,
+            '--for "speed": expected one of prolongation',
+        ),
         (("agree", "--kernels", "6.12"), 2, "kernels: 6.12: expected two different ones or more"),
         (("kernel", "dialogues", "--kernels", "6.1,6.1"), 2, "kernels: 6.1,6.1: expected two different ones or more"),
         (("kernel", "dialogues", "--kernel", "newest"), 2, 'kernel = "newest": expected a version'),
