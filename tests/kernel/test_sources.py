@@ -49,6 +49,20 @@ def test_the_package_of_a_version_is_that_of_its_series(home, monkeypatch, tmp_p
         image.find(Choice.parse("6.1.7"))
 
 
+def test_without_a_name_it_is_the_usual_version_or_else_the_newest_tested_one_that_is_there(home):
+    plan = recipes.load()
+    for name in ("linux-source-6.99.tar", "linux-source-7.3.tar", "linux-source-6.12.tar"):
+        (home / name).write_bytes((home / "linux-source-6.1.tar").read_bytes())
+    assert sources.locate(None, plan).path.name == "linux-source-6.1.tar"
+    (home / "linux-source-6.1.tar").unlink()
+    assert sources.locate(None, plan).path.name == "linux-source-7.3.tar"
+    (home / "linux-source-7.3.tar").unlink()
+    assert sources.locate(None, plan).path.name == "linux-source-6.12.tar"
+    (home / "linux-source-6.12.tar").unlink()
+    with pytest.raises(MissingTool, match=r"linux-source-6\.99\.tar and none of Linux 6\.1;"):
+        sources.locate(None, plan)
+
+
 def test_an_empty_version_is_refused_and_a_missing_source_needs_no_package(home):
     with pytest.raises(UsageError, match="linux: '' is not a version"):
         sources.locate(None, recipes.load(), "")

@@ -37,7 +37,9 @@ def kernel() -> None:
 def build(
     linux: Annotated[
         str | None,
-        typer.Option(help="Version of the distribution's source in /usr/src; by default 6.1, which is modelled."),
+        typer.Option(
+            help="Version of the distribution's source in /usr/src; by default 6.1, or else the newest tested one."
+        ),
     ] = None,
     source: Source = None,
     congestion: Annotated[

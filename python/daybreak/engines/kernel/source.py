@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -40,8 +41,8 @@ class Source:
 def locate(source: str | os.PathLike[str] | None, recipe: Recipe, linux: str | None = None) -> Source:
     """The source at `source`, a tarball or a directory; without one the newest of this version in /usr/src.
 
-    `linux` is a version such as 6.12 or 6.12.117, by default the recipe's. Raises MissingTool, which says how to get
-    the version and which sources were found instead.
+    `linux` is a version such as 6.12 or 6.12.117, by default the recipe's or, where that is not installed, the newest
+    tested one that is. Raises MissingTool, which says how to get the version and which sources were found instead.
     """
     if source is not None:
         path = Path(source).expanduser().resolve()
@@ -50,10 +51,10 @@ def locate(source: str | os.PathLike[str] | None, recipe: Recipe, linux: str | N
         if path.is_file():
             return _tarball(path)
         raise MissingTool(f"kernel source {str(path)!r} does not exist")
-    wanted = recipe.default_version if linux is None else linux
+    found = installed()
+    wanted = _usual(recipe, found) if linux is None else linux
     if not numbers(wanted):
         raise UsageError(f"linux: {wanted!r} is not a version: expected one such as 6.12")
-    found = installed()
     fitting = [path for path in found if numbers(version_of(path)) and is_of(version_of(path), wanted)]
     if fitting:
         return _tarball(fitting[-1])
@@ -72,6 +73,12 @@ def locate(source: str | os.PathLike[str] | None, recipe: Recipe, linux: str | N
         f"{PACKAGE_DIRECTORY} has {', '.join(path.name for path in found)} and none of Linux {wanted}; {hint(wanted)}, "
         "or name another version with --linux or a file with --source"
     )
+
+
+def _usual(recipe: Recipe, tarballs: Sequence[Path]) -> str:
+    preferred = (recipe.default_version, *reversed(recipe.tested_versions))
+    there = (one for one in preferred if any(is_of(version_of(path), one) for path in tarballs if version_of(path)))
+    return next(there, recipe.default_version)
 
 
 def hint(version: str) -> str:
