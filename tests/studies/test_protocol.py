@@ -122,7 +122,7 @@ def draw(name):
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    monkeypatch.setattr(kernel, "program", lambda: "a stand-in")
+    monkeypatch.setattr(kernel, "program", lambda plan=None: "a stand-in")
     folder = tmp_path / "little"
     folder.mkdir()
     (folder / "published.csv").write_text(CSV)

@@ -146,7 +146,7 @@ def test_an_interrupted_study_keeps_what_is_finished(tmp_path):
 def test_another_kernel_makes_its_runs_again(tmp_path, monkeypatch):
     executor = Serial(made_up)
     for program in ("one", "another"):
-        monkeypatch.setattr(kernel, "program", lambda program=program: program)
+        monkeypatch.setattr(kernel, "program", lambda plan=None, *, program=program: program)
         reproduce(STUDY, figures=["4"], engine="kernel", seeds=1, out=tmp_path, executor=executor)
     assert len(executor.ran) == 8
 
