@@ -169,6 +169,7 @@ impl Connection {
         handshake.offer.window_scale_plus_one = u8::from(handshake.scales);
         handshake.sent = 0;
         handshake.timeouts = 0;
+        handshake.sent_late = false;
         handshake.is_due = false;
         self.state = State::Listen;
         self.receiver.forget_syn();
