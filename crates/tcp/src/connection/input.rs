@@ -61,7 +61,7 @@ impl Connection {
             // and Linux 7.3 always.
             if !self.receiver.check(now, segment, &progress()) {
                 self.ack_fields_cached = false;
-            } else if is_too_old || self.state != State::Established || self.handshake.profile.answers_unsent {
+            } else if is_too_old || self.state != State::Established || self.profile.answers_unsent {
                 self.challenge();
             }
             return;

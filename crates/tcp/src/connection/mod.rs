@@ -9,7 +9,7 @@
 use daybreak_trace::WindowRow;
 use daybreak_units::{Duration, Instant, Rate};
 
-use crate::config::Config;
+use crate::config::{Config, Profile};
 use crate::congestion::{CaState, Draws, Rule};
 use crate::counters::Counters;
 use crate::receiver::{Receiver, SenderTiming};
@@ -57,6 +57,7 @@ pub struct Connection {
     reply: Option<Box<crate::Segment>>,
     /// When TIME-WAIT is over.
     time_wait_end: Instant,
+    profile: Profile,
 }
 
 /// Which of three output paths applies.
@@ -99,6 +100,7 @@ impl Connection {
             out_bytes: 0,
             reply: None,
             time_wait_end: Instant::NEVER,
+            profile: config.profile,
         }
     }
 

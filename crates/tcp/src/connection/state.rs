@@ -3,7 +3,7 @@
 use daybreak_units::Instant;
 
 use super::Connection;
-use crate::config::{Config, EcnMode, Profile};
+use crate::config::{Config, EcnMode};
 use crate::receiver::Negotiated;
 use crate::sender::Opening;
 use crate::sender::sizes::FullSegment;
@@ -67,7 +67,6 @@ pub(super) struct Handshake {
     ecn_granted: bool,
     /// A timeout had passed when the last one was sent.
     sent_late: bool,
-    pub profile: Profile,
 }
 
 impl Handshake {
@@ -91,17 +90,14 @@ impl Handshake {
             last_stamp: 0,
             ecn_granted: false,
             sent_late: false,
-            profile: config.profile,
         }
     }
 }
 
 impl Handshake {
-    /// A segment echoes a timestamp that is of no SYN-ACK, where that is looked at.
-    pub fn is_unasked(&self, ts_ecr: u32) -> bool {
-        self.profile.checked_echo
-            && ts_ecr != 0
-            && ts_ecr.wrapping_sub(self.stamp) > self.last_stamp.wrapping_sub(self.stamp)
+    /// `ts_ecr` is the timestamp of no SYN-ACK that was sent.
+    pub fn echoes_no_syn_ack(&self, ts_ecr: u32) -> bool {
+        ts_ecr != 0 && ts_ecr.wrapping_sub(self.stamp) > self.last_stamp.wrapping_sub(self.stamp)
     }
 }
 
@@ -120,13 +116,12 @@ impl Connection {
         let is_repeated = handshake.sent > 1;
         let reply = self.state == State::SynReceived;
         let ecn = self.sender.ecn().control;
-        let sent_late = handshake.timeouts > 0;
         let mut segment = Segment::from(Header { flags: Flags::SYN, ecn, syn: handshake.offer, ..Header::default() });
         if reply {
             segment.flags = segment.flags.with(Flags::ACK);
             segment.syn.sack_permitted = self.sender.sack_permitted();
             segment.syn.timestamps = self.timestamps;
-            let is_withheld = handshake.sent_late && handshake.profile.withheld_ece;
+            let is_withheld = handshake.sent_late && self.profile.withheld_ece;
             if handshake.ecn_granted && !is_withheld {
                 segment.flags = segment.flags.with(Flags::ECE);
             }
@@ -138,7 +133,7 @@ impl Connection {
         if segment.syn.timestamps {
             segment.ts_val = self.sender.clock().timestamp;
         }
-        handshake.sent_late = sent_late;
+        handshake.sent_late = handshake.timeouts > 0;
         self.receiver.fill_syn(&mut segment);
         self.sender.on_syn_sent(is_repeated);
         segment

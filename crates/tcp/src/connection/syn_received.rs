@@ -23,8 +23,9 @@ impl Connection {
             self.answer_with_reset(segment);
             return false;
         }
-        let is_unasked = self.timestamps && self.handshake.is_unasked(segment.ts_ecr);
-        if is_old || is_unasked || !self.receiver.is_in_first_window(segment) {
+        let has_wrong_echo =
+            self.profile.checked_echo && self.timestamps && self.handshake.echoes_no_syn_ack(segment.ts_ecr);
+        if is_old || has_wrong_echo || !self.receiver.is_in_first_window(segment) {
             let is_data = segment.sequence_len() > 0 && !has(Flags::SYN);
             if !has(Flags::RST) && (is_data || self.may_answer()) {
                 self.repeat_acknowledgement();

@@ -92,7 +92,7 @@ impl Receiver {
         if let Some(growth) = growth {
             self.grow(growth);
         }
-        self.window.make_room_ahead(self.ahead());
+        self.make_room_ahead();
     }
 
     /// Our side has closed: the peer's FIN is acknowledged at once.

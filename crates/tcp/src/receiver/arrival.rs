@@ -116,10 +116,15 @@ impl Receiver {
             }
             self.acknowledge_quickly(MAX_QUICKACKS);
         } else {
-            self.take_out_of_order(now, segment, end);
+            self.take_out_of_order(segment, end);
             if self.joins_after_ack.is_some() {
                 self.ack_pending = true;
                 return Received::default();
+            }
+            // Not with the segment that ends the handshake: no application has accepted the connection. A segment that
+            // found no room changes nothing, for then the buffer is as large as it may be.
+            if now != self.established_at {
+                self.make_room_ahead();
             }
             taken = self.memory();
         }
@@ -231,7 +236,7 @@ impl Receiver {
     }
 
     /// The segment lies beyond a hole.
-    fn take_out_of_order(&mut self, now: Instant, segment: &Segment, end: u64) {
+    fn take_out_of_order(&mut self, segment: &Segment, end: u64) {
         self.check_ce(segment, self.memory());
         if !self.find_room(segment.seq) {
             return;
@@ -255,7 +260,6 @@ impl Receiver {
             self.counters.duplicates += 1;
         }
         if !self.negotiated.sack {
-            self.make_room_ahead(now);
             return;
         }
         self.has_blocks = true;
@@ -286,15 +290,11 @@ impl Receiver {
         if let Some(growth) = growth {
             self.grow(growth);
         }
-        self.make_room_ahead(now);
     }
 
-    /// What lies ahead of a hole may make the buffer grow: not with the segment that ends the handshake, when no
-    /// application has accepted the connection.
-    pub(super) fn make_room_ahead(&mut self, now: Instant) {
-        if now != self.established_at {
-            self.window.make_room_ahead(self.ahead());
-        }
+    /// What lies ahead of a hole may make the buffer grow.
+    pub(super) fn make_room_ahead(&mut self) {
+        self.window.make_room_ahead(self.ahead());
     }
 
     /// How far beyond what came in order the last segment ahead of a hole ends; 0 where there is none.

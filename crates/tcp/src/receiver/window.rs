@@ -23,7 +23,7 @@ const MAX_WINDOW_SCALE: u8 = 14;
 const SMALLEST_BUFFER: u64 = 2_048 + 256;
 /// The buffer that an application may set (`net.core.rmem_max`): the window scale is chosen for it as well.
 const LARGEST_SET: u64 = 212_992;
-/// The same with [`crate::config::Profile::larger_scale`].
+/// What it is in Linux 7.3, with [`crate::config::Profile::larger_scale`].
 const LARGER_SET: u64 = 4 << 20;
 /// Largest value of the window field.
 const MAX_FIELD: u64 = 65_535;

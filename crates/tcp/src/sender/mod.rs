@@ -365,6 +365,15 @@ impl Sender {
 /// For the test that holds the fast paths to the general ones.
 #[cfg(test)]
 impl Sender {
+    /// Segments of 1,000 bytes are in flight, the first of the stream.
+    pub fn put_in_flight(&mut self, segments: u64) {
+        for n in 0..segments {
+            let sent = flight::Sent { seq: 1 + n * 1_000, len: 1_000, ..Default::default() };
+            self.flight.push(&mut self.path.tally, sent);
+        }
+        (self.snd_una, self.snd_nxt) = (1, 1 + segments * 1_000);
+    }
+
     /// Takes only general paths from now on.
     pub fn leave_fast_paths(&mut self) {
         self.fast_path = FastPath::off();

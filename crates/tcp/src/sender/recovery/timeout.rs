@@ -154,11 +154,7 @@ mod tests {
         sender.is_synchronised = true;
         sender.buffer.write_seq = 4_001;
         sender.peer.window = 100_000;
-        for n in 0..3 {
-            let sent = Sent { seq: 1 + n * 1_000, len: 1_000, ..Sent::default() };
-            sender.flight.push(&mut sender.path.tally, sent);
-        }
-        (sender.snd_una, sender.snd_nxt) = (1, 3_001);
+        sender.put_in_flight(3);
         sender.has_small_queue = false;
         sender.timer.kind = TimerKind::Retransmit;
         sender.on_timer();

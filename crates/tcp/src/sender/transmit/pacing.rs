@@ -127,7 +127,7 @@ impl Sender {
 mod tests {
     use super::*;
     use crate::congestion;
-    use crate::sender::flight::{Sent, Tally};
+    use crate::sender::flight::Tally;
 
     /// A sender that is paced at `rate`, past its unpaced segments.
     fn paced(rate: u64) -> Sender {
@@ -186,10 +186,7 @@ mod tests {
         let due = Instant::from_ps(2_000_000_000);
         for (segments, cwnd, fires, is_full) in [(2, 2, true, true), (2, 3, true, false), (0, 2, false, false)] {
             let mut sender = paced(1_243_500_000);
-            for n in 0..segments {
-                let sent = Sent { seq: 1 + n * 1_000, len: 1_000, ..Sent::default() };
-                sender.flight.push(&mut sender.path.tally, sent);
-            }
+            sender.put_in_flight(segments);
             sender.path.pacing.departure = due;
             (sender.path.window.cwnd, sender.path.window.was_full) = (cwnd, false);
             sender.look_for_lost();
@@ -207,11 +204,7 @@ mod tests {
             let mut sender = paced(1_243_500_000);
             (sender.is_synchronised, sender.has_small_queue) = (true, false);
             (sender.sizes.mss, sender.peer.window) = (1_000, 100_000);
-            for n in 0..segments {
-                let sent = Sent { seq: 1 + n * 1_000, len: 1_000, ..Sent::default() };
-                sender.flight.push(&mut sender.path.tally, sent);
-            }
-            (sender.snd_una, sender.snd_nxt) = (1, 1 + segments * 1_000);
+            sender.put_in_flight(segments);
             sender.flight.mark_lost(&mut sender.path.tally, sender.flight.head());
             assert_eq!(sender.next_outgoing().map(|outgoing| outgoing.seq), Some(1));
             assert_eq!(sender.path.pacing.waiting, waits, "{segments} segments");
