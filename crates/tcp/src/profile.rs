@@ -290,7 +290,7 @@ pub const BEHAVIOURS: &[Behaviour] = &[
     Behaviour {
         name: "room_for_holes",
         stacks: &[LINUX_7_3],
-        dialogues: &["room_for_holes"],
+        dialogues: &["room_for_holes", "room_after_accept"],
         switch: |profile| &mut profile.room_for_holes,
     },
     Behaviour {

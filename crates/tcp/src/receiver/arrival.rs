@@ -380,6 +380,54 @@ mod tests {
         }
     }
 
+    /// A receiver of Linux 7.3 with a small buffer and an RTT of 10 ms.
+    fn newest() -> Receiver {
+        let rmem = crate::config::BufferLimits { default: 16_384, ..Config::default().rmem };
+        let profile = Profile::of_linux("7.3").expect("it is modelled");
+        let mut receiver = Receiver::new(&Config { rmem, profile, ..Config::default() });
+        let syn = Segment::from(Header { flags: Flags::SYN, ..Header::default() });
+        let negotiated =
+            Negotiated { window_scaling: true, timestamps: true, sack: true, ecn: false, exact_echo: false };
+        receiver.on_syn(Instant::ZERO, &syn, negotiated);
+        receiver.established(Instant::ZERO);
+        receiver.window.rtt_by_timestamp(10_000, false);
+        receiver
+    }
+
+    fn arrives(receiver: &mut Receiver, at_ms: u64, segments: std::ops::Range<u64>) {
+        let timing = SenderTiming { srtt: Duration::from_ms(10), rto: Duration::from_ms(210) };
+        for n in segments {
+            let data = Segment::from(Header { seq: 1 + n * 1_448, len: 1_448, flags: Flags::ACK, ..Header::default() });
+            receiver.on_data(Instant::ZERO + Duration::from_ms(at_ms), &data, || timing);
+        }
+    }
+
+    #[test]
+    fn what_lies_ahead_of_a_hole_counts_when_the_application_reads() {
+        let buffer = |ahead: u64| {
+            let mut receiver = newest();
+            arrives(&mut receiver, 20, 0..8);
+            arrives(&mut receiver, 25, ahead..ahead + 1);
+            // A round trip after the first was read.
+            arrives(&mut receiver, 30, 8..9);
+            receiver.window.rcvbuf()
+        };
+        // The window for one segment more: 160/256 of the buffer are window, the share of 1448 bytes in 2304.
+        assert_eq!(buffer(12) - buffer(11), 1_448 * 256 / 160);
+    }
+
+    #[test]
+    fn a_block_that_waits_for_an_ack_makes_room_after_it() {
+        let mut receiver = newest();
+        arrives(&mut receiver, 5, 2..3);
+        let before = receiver.window.rcvbuf();
+        let buffers = receiver.window.buffers();
+        receiver.queue.insert((5_793, 7_241), 1_448, buffers, &mut Dsack::default());
+        receiver.joins_after_ack = Some((SackBlock { start: 5_793, end: 7_241 }, None));
+        receiver.fill_ack(&mut Segment::from(Header::default()));
+        assert!(receiver.window.rcvbuf() > before);
+    }
+
     /// As in Linux 6.1.192 and 6.12.117, where the ACK with the older blocks leaves before the window grows.
     #[test]
     fn growth_by_a_block_that_waits_for_an_ack_asks_for_the_next_one() {

@@ -210,6 +210,7 @@ dialogues! {
     rest_and_outstanding,
     retcp_circuit,
     retcp_loss,
+    room_after_accept,
     room_for_growth,
     room_for_growth_nearby,
     room_for_holes,

@@ -171,17 +171,21 @@ mod tests {
     #[test]
     fn the_time_of_reading_decides_in_which_microsecond_a_round_trip_begins_and_ends() {
         let at = |ns| Instant::ZERO + Duration::from_ns(ns);
-        for (first, second, is_due) in [
-            (1_000_998, 1_999_998, false),
-            (1_000_998, 1_999_999, true),
-            (1_000_999, 2_000_998, false),
-            (1_000_999, 2_000_999, true),
+        for (version, first, second, is_due) in [
+            ("6.1", 1_000_998, 1_999_998, false),
+            ("6.1", 1_000_998, 1_999_999, true),
+            ("6.1", 1_000_999, 2_000_998, false),
+            ("6.1", 1_000_999, 2_000_999, true),
+            // Linux 7.3.4 has the time of the segment.
+            ("7.3", 1_000_998, 1_999_999, false),
+            ("7.3", 1_000_999, 2_000_000, true),
         ] {
-            let mut window = established(&Config::default());
+            let profile = Profile::of_linux(version).expect("it is modelled");
+            let mut window = established(&Config { profile, ..Config::default() });
             window.rtt_by_timestamp(1_000, false);
             window.adjust_space(at(first), 10_001, 10_001, 0);
             window.adjust_space(at(second), 20_001, 20_001, 0);
-            assert_eq!(window.space_from == 20_001, is_due, "read after {first} and {second} ns");
+            assert_eq!(window.space_from == 20_001, is_due, "Linux {version}, read after {first} and {second} ns");
         }
     }
 }
