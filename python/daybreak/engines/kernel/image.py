@@ -192,13 +192,13 @@ def fitting(choice: Choice = USUAL) -> list[Image]:
     if probe.state_bytes is None:
         raise NoImage(f"the kernel engine cannot run here: {probe.refusal}")
     large = plan.needs_large_state(probe.state_bytes)
-    usable = [image for image in images() if is_current(image) and (image.large_cpu_state or not large)]
+    running = [image for image in images() if image.large_cpu_state or not large]
     if choice.digest:
-        return [_of_digest(usable, choice.digest)]
+        return [_of_digest(list(filter(is_current, running)), choice.digest)]
     version = choice.version or plan.default_version
-    found = [image for image in usable if is_of(image.source_version, version)]
+    found = [image for image in running if is_of(image.source_version, version) and is_current(image)]
     if not found:
-        raise NoImage(_how_to_get(choice, version, plan, usable))
+        raise NoImage(_how_to_get(choice, version, plan, list(filter(is_current, running))))
     return sorted(found, key=_preference)
 
 

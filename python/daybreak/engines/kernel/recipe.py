@@ -14,6 +14,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,7 @@ def load(
         raise UsageError(f"hz = {hz}: expected one of {', '.join(map(str, HZ))}")
     home = directory or default_directory()
     try:
-        raw = tomllib.loads((home / RECIPE_FILE).read_text())
+        raw = _parsed((home / RECIPE_FILE).read_text())
         base = (home / BASE_CONFIG).read_text()
         large = (home / LARGE_STATE_CONFIG).read_text()
     except OSError as error:
@@ -238,6 +239,11 @@ def load(
         digest=digest.hexdigest(),
         own_digest=own_digest,
     )
+
+
+@cache
+def _parsed(text: str) -> dict[str, Any]:
+    return tomllib.loads(text)
 
 
 def default_directory() -> Path:
