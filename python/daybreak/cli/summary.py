@@ -9,6 +9,7 @@ from daybreak.report import summary
 
 from .tables import print_table
 from .terminal import say
+from .usage import counted
 
 # Up to this number of flows in one run each gets a row; beyond it each group.
 _SHOWN = 40
@@ -33,7 +34,7 @@ def print_runs(runs: Sequence[dict[str, Any]]) -> None:
 
 def _print_groups(runs: Sequence[dict[str, Any]]) -> None:
     flows = [run["flows"] for run in runs]
-    say(f"{len(runs)} run{'s' if len(runs) > 1 else ''}, all flows of a group together:")
+    say(f"{counted(len(runs), 'run')}, all flows of a group together:")
     rows = summary.group_rows(flows)
     columns, cells = summary.group_columns(rows)
     print_table(columns, cells, numeric=columns[2:])

@@ -26,12 +26,11 @@ FAINT_WEEKS = 60
 NEARLY_EMPTY = 0.05
 """Queues with less than this part of the fullest one's packets are left out."""
 _ROUNDING = 1 + 1e-9
+
 Look = tuple[str, Dash]
-_QUEUE_COLOURS = ("#000000", "#8c510a", "#01665e", "#762a83", "#7f7f7f")
-
-_OTHER: Look = ("#7f7f7f", "-")
-
 Curves = dict[str, pl.DataFrame]
+_QUEUE_COLOURS = ("#000000", "#8c510a", "#01665e", "#762a83", "#7f7f7f")
+_OTHER: Look = ("#7f7f7f", "-")
 
 
 @dataclass(frozen=True)
