@@ -260,6 +260,41 @@ def test_several_programs_on_one_host_and_clients_of_other_hosts():
     assert (server["end"], server["signal"], server["exit_code"]) == ("server", 15, None)
 
 
+CHOOSES = """
+import socket, sys, time
+listener = socket.create_server(("", 8080))
+peer, _ = listener.accept()
+peer.recv(10)
+peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"bbr")
+peer.sendall(bytes(3_000_000))
+time.sleep(0.05)
+"""
+ASKS = """
+import socket
+with socket.create_connection(("receiver-0", 8080)) as connection:
+    connection.send(b"please")
+    while connection.recv(1 << 20):
+        pass
+"""
+
+
+def test_a_connection_has_the_congestion_control_and_the_window_of_the_end_that_sends():
+    flow = {"client": python(ASKS), "server": python(CHOOSES)}
+    found = run(scenario(flow, records={"window": "1 ms"}))
+    (row,) = found.flows.iter_rows(named=True)
+    (connection,) = found.connections.iter_rows(named=True)
+    assert (row["variant"], connection["variant"], row["rtos"]) == ("bbr", "bbr", None)
+    window = found.window.filter(flow_name="a-0")
+    assert set(window["variant"]) == {"bbr"} and window.filter(pl.col("cwnd") > 20).height > 10
+    # BBR's rate is the link's, and so much is out as its window has.
+    sending = window.filter(pl.col("outstanding_bytes") > 0)
+    assert 0.8e9 < sending["pacing_bps"].median() < 1.3e9
+    assert (sending["in_flight"] <= sending["cwnd"]).all() and (sending["outstanding_bytes"] < 3_000_000).all()
+    # Without windows its sockets are looked at every 10 ms.
+    unseen = run(scenario(flow))
+    assert unseen.flows["variant"].item() == "bbr" and unseen.manifest["tables"]["window"] == 0
+
+
 DATAGRAMS = """
 import socket, sys
 sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -10,6 +10,7 @@ import pytest
 from ready_files import ROOT
 
 import daybreak
+from daybreak._native import variants
 from daybreak.runs import naming
 from daybreak.scenario.lowering import lower
 
@@ -136,12 +137,23 @@ def test_datagrams_have_no_congestion_control():
 def test_of_the_connections_of_a_program_those_of_tcp_have_a_congestion_control():
     scenario = daybreak.load(ROOT / "scenarios" / "21-own-programs.toml")
     plan = lower(scenario, seed=1).content
-    protocols = {"protocol": np.array([17, 6, 1])} | dict.fromkeys(("of_flow", "is_reversed"), np.zeros(3, np.uint32))
+    protocols = {"protocol": np.array([17, 6, 1, 6, 6])}
+    protocols |= dict.fromkeys(("of_flow", "is_reversed"), np.zeros(5, np.uint32))
+    # Behind the plan's one rule come all that are modelled: the program has chosen another one, or said what it is.
+    modelled = [entry.name for entry in variants()]
+    numbers = [naming.UNKNOWN, naming.UNKNOWN, naming.UNKNOWN, 1 + modelled.index("bbr"), 1 + modelled.index("cubic")]
+    protocols["variant"] = np.array(numbers, np.uint32)
     found = naming.with_found(plan, protocols)
-    rows = naming.named("connections", {"flow": np.arange(1, 4)} | protocols, found)
-    assert rows["flow_name"].to_list() == ["echo-0", "echo-1", "echo-2"]
-    rows = naming.named("datagrams", {"flow": np.arange(1, 4)}, found)
-    assert rows["variant"].to_list() == ["none", "cubic", "none"]
+    rows = naming.named("connections", {"flow": np.arange(1, 6)} | protocols, found)
+    assert rows["flow_name"].to_list() == ["echo-0", "echo-1", "echo-2", "echo-3", "echo-4"]
+    chosen = ["none", "cubic", "none", "bbr", "cubic"]
+    assert rows["variant"].to_list() == chosen
+    rows = naming.named("datagrams", {"flow": np.arange(1, 6)}, found)
+    assert rows["variant"].to_list() == chosen
+    # A run's folder has their names.
+    read = naming.with_found(plan, {name: list(values) for name, values in protocols.items()} | {"variant": chosen})
+    assert naming.named("datagrams", {"flow": np.arange(1, 6)}, read)["variant"].to_list() == chosen
+    assert [flow.rule for flow in read.flows[1:]] == [flow.rule for flow in found.flows[1:]]
 
 
 def test_a_packet_arrives_after_its_last_bit_and_the_links_delay_and_goes_on_at_once():
@@ -174,6 +186,7 @@ def test_flows_that_were_found_are_numbered_past_names_that_are_taken():
         "of_flow": np.zeros(3, np.uint32),
         "is_reversed": np.array([0, 1, 0]),
         "protocol": np.full(3, naming.TCP),
+        "variant": np.full(3, naming.UNKNOWN, np.uint32),
     }
     found = naming.with_found(taken, columns).flows[2:]
     assert [flow.name for flow in found] == ["echo-0", "echo-2", "echo-3"]

@@ -170,11 +170,11 @@ CASES = {
     "connections": (
         {
             "flow": [1, 2], "of_flow": [0, 0], "is_reversed": [0, 1], "protocol": [6, 17], "src_port": [1, 2],
-            "dst_port": [3, 4],
+            "dst_port": [3, 4], "variant": [NONE_32, NONE_32],
         },
         {
             "flow": [1, 2], "flow_name": ["g", "h"], "group": ["low", "high"], "of_flow": [0, 0], "is_reversed": [0, 1],
-            "protocol": [6, 17], "src_port": [1, 2], "dst_port": [3, 4],
+            "protocol": [6, 17], "src_port": [1, 2], "dst_port": [3, 4], "variant": ["reno", "none"],
         },
     ),
     "programs": (

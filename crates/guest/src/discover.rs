@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 
 use daybreak_plan::Plan;
-use daybreak_trace::ConnectionRow;
+use daybreak_trace::{ConnectionRow, UNKNOWN};
 
 use crate::headers::{Headers, Protocol, flags};
 use crate::layout::{End, Layout, runs_programs};
+use crate::sockets::SocketAddress;
 
 /// The owner of packets that no program sent.
 pub const NO_OWNER: u32 = u32::MAX;
@@ -92,6 +93,22 @@ impl Discovery {
         self.entries.binary_search_by_key(&flow, |entry| entry.flow).is_ok()
     }
 
+    /// The connection of a TCP socket, by its own address and its peer's, and whether that end opened it.
+    pub fn of_socket(&self, [own, other]: [SocketAddress; 2]) -> Option<(u32, bool)> {
+        let tuple = |from: SocketAddress, to: SocketAddress| Tuple {
+            protocol: Protocol::Tcp.number(),
+            addresses: [from.0, to.0],
+            ports: [from.1, to.1],
+        };
+        let flow = |from, to, is_opener| self.known.get(&tuple(from, to)).map(|&flow| (flow, is_opener));
+        flow(own, other, true).or_else(|| flow(other, own, false))
+    }
+
+    /// Notes which congestion control a connection has: see `variant` of table `connections`.
+    pub fn note_variant(&mut self, flow: u32, variant: u32) {
+        self.connections[(flow - self.planned) as usize].variant = variant;
+    }
+
     /// The owner of a packet; `None` if no program's flow connects its hosts. `is_closed(flow)` is whether the flow's
     /// connection has ended, so that a SYN begins another one.
     pub fn see(&mut self, headers: &Headers, owner: u32, is_closed: impl Fn(u32) -> bool) -> Option<PacketOwner> {
@@ -126,8 +143,15 @@ impl Discovery {
         self.fragments.insert([from, to], (headers.identification, flow));
         let [src_port, dst_port] = tuple.ports.map(u32::from);
         let is_reversed = addresses == [to, from];
-        let row = ConnectionRow { flow, of_flow, is_reversed: u8::from(is_reversed), protocol, src_port, dst_port };
-        self.connections.push(row);
+        self.connections.push(ConnectionRow {
+            flow,
+            of_flow,
+            is_reversed: u8::from(is_reversed),
+            protocol,
+            src_port,
+            dst_port,
+            variant: UNKNOWN,
+        });
         Some(PacketOwner::New { of_flow, is_reversed })
     }
 }

@@ -37,6 +37,7 @@ pub mod results;
 pub mod run;
 pub mod session;
 pub mod skb;
+pub mod sockets;
 pub mod spinning;
 pub mod supervise;
 pub mod switch;

@@ -4,12 +4,15 @@
 use daybreak_trace::{ProgramRow, WindowRow};
 
 use crate::error::GuestError;
+use crate::sockets::SocketAddress;
 
 /// One report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
     /// Windows of some flows.
     Windows(Vec<WindowRow>),
+    /// Sockets of programs.
+    Sockets(Vec<SocketRow>),
     /// The final state of some flows.
     Outcomes(Vec<Outcome>),
     /// The client of a flow has ended at this time; without a flow, all programs that the run waits for.
@@ -46,12 +49,28 @@ pub struct Outcome {
     pub spurious: u32,
 }
 
+/// A socket of a program, whose flow the switch knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketRow {
+    /// Its own address and its peer's.
+    pub ends: [SocketAddress; 2],
+    /// Its congestion control: see `variant` of table `connections`.
+    pub variant: u32,
+    /// Payload sent.
+    pub sent: u64,
+    /// Its window, if it did not open the connection.
+    pub window: WindowRow,
+    /// Payload outstanding if it did: the SYN counts as acknowledged payload then.
+    pub outstanding_of_opener: u64,
+}
+
 const WINDOWS: u64 = 1;
 const OUTCOMES: u64 = 2;
 const END: u64 = 3;
 const ENDED: u64 = 4;
 const GIVEN_UP: u64 = 5;
 const PROGRAMS: u64 = 6;
+const SOCKETS: u64 = 7;
 /// Stands for no flow.
 const NO_FLOW: u64 = u64::MAX;
 /// Most rows of one report: the driver takes up to 1 MiB.
@@ -62,6 +81,7 @@ impl Report {
     pub fn encode(&self) -> Vec<u8> {
         let numbers: Vec<u64> = match self {
             Self::Windows(rows) => std::iter::once(WINDOWS).chain(rows.iter().flat_map(window_numbers)).collect(),
+            Self::Sockets(rows) => std::iter::once(SOCKETS).chain(rows.iter().flat_map(socket_numbers)).collect(),
             Self::Outcomes(rows) => std::iter::once(OUTCOMES).chain(rows.iter().flat_map(outcome_numbers)).collect(),
             Self::Ended { at_ns, flow } => vec![ENDED, *at_ns, flow.map_or(NO_FLOW, u64::from)],
             Self::GivenUp => vec![GIVEN_UP],
@@ -77,6 +97,7 @@ impl Report {
         let numbers: Vec<u64> = bytes.chunks(8).map(number).collect();
         match numbers.split_first() {
             Some((&WINDOWS, rows)) => Ok(Self::Windows(rows.as_chunks().0.iter().map(window_row).collect())),
+            Some((&SOCKETS, rows)) => Ok(Self::Sockets(rows.as_chunks().0.iter().map(socket_row).collect())),
             Some((&OUTCOMES, rows)) => Ok(Self::Outcomes(rows.as_chunks().0.iter().map(outcome).collect())),
             Some((&ENDED, &[at_ns, flow])) => Ok(Self::Ended { at_ns, flow: (flow != NO_FLOW).then_some(flow as u32) }),
             Some((&GIVEN_UP, [])) => Ok(Self::GivenUp),
@@ -122,6 +143,22 @@ fn window_row(numbers: &[u64; 11]) -> WindowRow {
         retransmits,
         state: state as u8,
     }
+}
+
+fn socket_numbers(row: &SocketRow) -> [u64; 16] {
+    let SocketRow { ends, variant, sent, window, outstanding_of_opener } = row;
+    let [own, other] = ends.map(|(address, port)| u64::from(address) << 16 | u64::from(port));
+    let mut numbers = [own, other, u64::from(*variant), *sent, *outstanding_of_opener, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    numbers[5..].copy_from_slice(&window_numbers(window));
+    numbers
+}
+
+fn socket_row(numbers: &[u64; 16]) -> SocketRow {
+    let (&[own, other, variant, sent, outstanding_of_opener], window) =
+        numbers.split_first_chunk().expect("there are 16");
+    let ends = [own, other].map(|end| ((end >> 16) as u32, end as u16));
+    let window = window_row(window.try_into().expect("eleven are left"));
+    SocketRow { ends, variant: variant as u32, sent, window, outstanding_of_opener }
 }
 
 fn outcome_numbers(row: &Outcome) -> [u64; 7] {
@@ -177,8 +214,16 @@ mod tests {
             stdout_bytes: 4,
             stderr_bytes: 5,
         };
+        let socket = SocketRow {
+            ends: [(0x0a00_0001, 5201), (0x0a00_0002, 65_535)],
+            variant: 3,
+            sent: 1 << 40,
+            window: row,
+            outstanding_of_opener: 7,
+        };
         for report in [
             Report::Windows(vec![row; 3]),
+            Report::Sockets(vec![socket; 2]),
             Report::Outcomes(vec![outcome; 2]),
             Report::Ended { at_ns: 1 << 40, flow: Some(7) },
             Report::Ended { at_ns: 8, flow: None },

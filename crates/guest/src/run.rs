@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use daybreak_plan::{Application, Flow, Plan};
-use daybreak_tcp::congestion::find;
-use daybreak_trace::WindowRow;
+use daybreak_tcp::congestion::{REGISTRY, find};
+use daybreak_trace::{UNKNOWN, WindowRow};
 use daybreak_units::Instant;
 
 use crate::counters::Counters;
@@ -15,12 +15,15 @@ use crate::hosts::{self, Hosts};
 use crate::jiffies;
 use crate::layout::{self, Layout, senders};
 use crate::programs::Programs;
-use crate::report::{MOST_ROWS, Outcome, Report};
+use crate::report::{MOST_ROWS, Outcome, Report, SocketRow};
+use crate::sockets::{Socket, Sockets};
 use crate::system;
 use crate::tcp_info::TcpInfo;
 
 /// Time for the hosts' devices to settle before the plan's clock starts.
 const SETTLE_NS: u64 = 1_000_000_000;
+/// Time between two looks at the sockets of programs, of which no windows are recorded.
+const LOOK_PS: u64 = 10_000_000_000;
 
 /// Runs a plan as the init of a guest. The switch writes the tables.
 pub fn run(plan: &Plan) -> Result<(), GuestError> {
@@ -34,7 +37,8 @@ pub fn run(plan: &Plan) -> Result<(), GuestError> {
     let flows = Flows::start(plan, &layout, &hosts, zero_ns)?;
     system::exact_timers();
     device.start(zero_ns)?;
-    follow(plan, &flows, &device, zero_ns)?;
+    let sockets = of_programs(&layout, &hosts)?;
+    follow(plan, &flows, &sockets, &device, zero_ns)?;
     let rows = programs.finish()?;
     if let Some(trouble) = flows.trouble() {
         return Err(GuestError::Broken(trouble));
@@ -60,17 +64,39 @@ fn ticks(plan: &Plan) -> Result<(), GuestError> {
     }
 }
 
+/// The sockets of the hosts on which programs run.
+fn of_programs(layout: &Layout, hosts: &Hosts) -> Result<Vec<Sockets>, GuestError> {
+    let with_programs = layout.ends.iter().zip(&hosts.ends).filter(|(end, _)| end.rule.is_some());
+    with_programs.map(|(_, namespace)| Sockets::of(namespace)).collect()
+}
+
 /// Waits for the end of the run, and samples the senders' windows on the way.
-fn follow(plan: &Plan, flows: &Flows, device: &Device, zero_ns: u64) -> Result<(), GuestError> {
-    let Some(interval_ps) = plan.records.window_ps else {
+fn follow(
+    plan: &Plan,
+    flows: &Flows,
+    of_programs: &[Sockets],
+    device: &Device,
+    zero_ns: u64,
+) -> Result<(), GuestError> {
+    let for_names = (!of_programs.is_empty()).then_some(LOOK_PS);
+    let Some(interval_ps) = plan.records.window_ps.or(for_names) else {
         return device.wait(None).map(drop);
     };
     let paces: Vec<bool> = plan.flows.iter().map(|flow| paces(plan, flow)).collect();
     let mut complete = vec![false; plan.flows.len()];
     let mut due_ps = interval_ps;
     while !device.wait(Some(zero_ns + due_ps.div_ceil(1_000)))? {
+        let now = Instant::from_ps(due_ps);
+        let mut sockets = Vec::new();
+        for socket in of_programs {
+            sockets.extend(socket.connected()?.iter().map(|socket| socket_row(plan, socket, now)));
+        }
+        for rows in sockets.chunks(MOST_ROWS / 2) {
+            device.report(&Report::Sockets(rows.to_vec()))?;
+        }
         let mut rows = Vec::new();
-        for (index, flow) in plan.flows.iter().enumerate().filter(|(index, _)| !complete[*index]).collect::<Vec<_>>() {
+        let sampled = |index: &usize| plan.records.window_ps.is_some() && !complete[*index];
+        for (index, flow) in plan.flows.iter().enumerate().filter(|(index, _)| sampled(index)).collect::<Vec<_>>() {
             let (sender, is_opener) = match &flow.application {
                 Application::Bulk { .. } => (flows.client(index), true),
                 Application::RequestResponse { .. } => (flows.server(index), false),
@@ -83,7 +109,7 @@ fn follow(plan: &Plan, flows: &Flows, device: &Device, zero_ns: u64) -> Result<(
                 complete[index] = info.bytes_acked > bytes;
             }
             if info.is_open() && !complete[index] {
-                let row = info.window_row(index as u32, Instant::from_ps(due_ps), is_opener);
+                let row = info.window_row(index as u32, now, is_opener);
                 rows.push(if paces[index] { row } else { WindowRow { pacing_bps: 0, ..row } });
             }
         }
@@ -93,6 +119,22 @@ fn follow(plan: &Plan, flows: &Flows, device: &Device, zero_ns: u64) -> Result<(
         due_ps += interval_ps;
     }
     Ok(())
+}
+
+/// What a socket of a program shows at this time.
+fn socket_row(plan: &Plan, socket: &Socket, now: Instant) -> SocketRow {
+    let Socket { ends, congestion, info } = socket;
+    let planned = plan.rules.iter().position(|rule| rule.name == *congestion);
+    let modelled = || Some(plan.rules.len() + REGISTRY.iter().position(|entry| entry.name == congestion)?);
+    let row = info.window_row(0, now, false);
+    let paces = find(congestion).is_ok_and(|entry| entry.capabilities.needs_pacing);
+    SocketRow {
+        ends: *ends,
+        variant: planned.or_else(modelled).map_or(UNKNOWN, |index| index as u32),
+        sent: info.bytes_sent,
+        window: if paces { row } else { WindowRow { pacing_bps: 0, ..row } },
+        outstanding_of_opener: info.window_row(0, now, true).outstanding_bytes,
+    }
 }
 
 /// Whether the sender of a flow is paced; Linux computes and reports a pacing rate in any case.

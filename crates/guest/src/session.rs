@@ -1,5 +1,6 @@
 //! A run in the kernel's process: the switch with its plan, and the tables at the end.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -16,7 +17,7 @@ use daybreak_units::Instant;
 use crate::capture::Capture;
 use crate::error::GuestError;
 use crate::layout::{Layout, runs_programs};
-use crate::report::{Outcome, Report};
+use crate::report::{Outcome, Report, SocketRow};
 use crate::results::{self, Totals};
 use crate::skb::Skb;
 use crate::switch::{Order, Origin, Switch};
@@ -139,6 +140,7 @@ impl Session {
     pub fn report(&mut self, report: &[u8]) -> Result<(), GuestError> {
         match Report::decode(report)? {
             Report::Windows(rows) => rows.into_iter().for_each(|row| self.window(row)),
+            Report::Sockets(rows) => self.sockets(&rows),
             Report::Outcomes(rows) => {
                 for row in rows {
                     let flows = self.outcomes.len();
@@ -163,6 +165,26 @@ impl Session {
             Report::End => return self.keep(),
         }
         Ok(())
+    }
+
+    /// Of each connection of a program the end that has sent more by now, or that opened it if none has.
+    fn sockets(&mut self, rows: &[SocketRow]) {
+        let Some(switch) = &mut self.switch else { return };
+        let mut senders: BTreeMap<u32, (&SocketRow, bool)> = BTreeMap::new();
+        for row in rows {
+            let Some((flow, is_opener)) = switch.discovery.of_socket(row.ends) else { continue };
+            let sender = senders.entry(flow).or_insert((row, is_opener));
+            if (row.sent, is_opener) > (sender.0.sent, sender.1) {
+                *sender = (row, is_opener);
+            }
+        }
+        for (flow, (row, is_opener)) in senders {
+            switch.discovery.note_variant(flow, row.variant);
+            if self.plan.records.window_ps.is_some() && !switch.flows[flow as usize].is_closed() {
+                let outstanding = if is_opener { row.outstanding_of_opener } else { row.window.outstanding_bytes };
+                switch.probe().window(WindowRow { flow, outstanding_bytes: outstanding, ..row.window });
+            }
+        }
     }
 
     fn window(&mut self, row: WindowRow) {

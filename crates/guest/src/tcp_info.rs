@@ -64,7 +64,8 @@ impl TcpInfo {
             .ok_or_else(|| GuestError::Broken(format!("TCP_INFO has {length} bytes, not at least {LENGTH}")))
     }
 
-    fn parse(bytes: &[u8]) -> Option<Self> {
+    /// Reads the kernel's struct; `None` where it is shorter than the one of Linux 6.1.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
         if bytes.len() < LENGTH {
             return None;
         }

@@ -114,6 +114,9 @@ table! {
         src_port: u32,
         /// The other port.
         dst_port: u32,
+        /// Congestion control of the end that sent more when its sockets were last looked at: index in the plan's list of
+        /// rules, behind which come all that are modelled; [`UNKNOWN`] if they never were.
+        variant: u32,
     }
 }
 

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from daybreak._native import control_events, drop_reasons
+from daybreak._native import control_events, drop_reasons, variants
 from daybreak._native import tables as described
 from daybreak.plan import ideal, ways
 from daybreak.plan.types import Choice, ConstantRate, Flow, Link, Plan, Queue, RouteSwitch
@@ -283,7 +283,9 @@ def _control(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 
 def _connections(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    return _with(frame, _flow_columns(frame, plan, "flow_name", "group"), after="flow")
+    named = _with(frame, _flow_columns(frame, plan, "flow_name", "group"), after="flow")
+    # That of its hosts, where no socket of it was seen.
+    return named.with_columns(_flow_columns(frame, plan, "variant"))
 
 
 def _programs(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
@@ -291,24 +293,29 @@ def _programs(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     return _with(frame.with_columns(end), _flow_columns(frame, plan, "flow_name"), after="flow")
 
 
-def with_found(plan: Plan, found: Mapping[str, Iterable[int]] | None) -> Plan:
+def with_found(plan: Plan, found: Mapping[str, Iterable[Any]] | None) -> Plan:
     """The plan with the flows in a run's table of connections: "NAME-0", "NAME-1" ... are the connections of flow NAME.
 
-    The rule of one without congestion control is behind the last one of the plan.
+    The table is the engine's, or has the names of variants, as in a run's folder. Behind the plan's rules are all that
+    are modelled, any of which a program may have chosen; that of a flow without congestion control is behind these.
     """
     if found is None:
         return plan
     taken = {flow.name for flow in plan.flows}
     flows, counts = list(plan.flows), dict[int, int]()
-    columns = (found[name] for name in ("of_flow", "is_reversed", "protocol"))
-    for of_flow, is_reversed, protocol in zip(*columns, strict=True):
+    rules = [*plan.rules, *(Choice(name=entry.name, parameters={}) for entry in variants())]
+    numbers = {variant(rule): number for number, rule in reversed([*enumerate(rules)])}
+    columns = (found[name] for name in ("of_flow", "is_reversed", "protocol", "variant"))
+    for of_flow, is_reversed, protocol, chosen in zip(*columns, strict=True):
         of = plan.flows[of_flow]
         while (name := f"{of.name}-{counts.setdefault(of_flow, 0)}") in taken:
             counts[of_flow] += 1
         counts[of_flow] += 1
-        rule = of.rule if protocol == TCP else len(plan.rules)
+        number = numbers.get(chosen, UNKNOWN) if isinstance(chosen, str) else int(chosen)
+        is_usual = number == UNKNOWN or rules[number].name == rules[of.rule].name
+        rule = len(rules) if protocol != TCP else of.rule if is_usual else number
         flows.append(msgspec.structs.replace(_turned(of) if is_reversed else of, name=name, rule=rule))
-    return msgspec.structs.replace(plan, flows=flows)
+    return msgspec.structs.replace(plan, flows=flows, rules=rules)
 
 
 def _turned(flow: Flow) -> Flow:

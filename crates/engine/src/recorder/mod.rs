@@ -247,6 +247,9 @@ impl Probe for Recorder {
         if let Some(latency) = &mut self.latency {
             latency.grow();
         }
+        if let Some(windows) = &mut self.windows {
+            windows.grow();
+        }
     }
 
     fn flow_began(&mut self, now: Instant, flow: u32) {

@@ -18,6 +18,11 @@ impl WindowSamples {
         Self { interval_ps, due: vec![Instant::NEVER; flows], rows: WindowColumns::default() }
     }
 
+    /// There is one flow more, which is not sampled when it is due, but from outside.
+    pub(super) fn grow(&mut self) {
+        self.due.push(Instant::NEVER);
+    }
+
     /// The flow is under way from now on.
     pub(super) fn begin(&mut self, now: Instant, flow: u32) {
         if let Some(intervals) = now.as_ps().checked_div(self.interval_ps) {
