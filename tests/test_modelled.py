@@ -20,7 +20,6 @@ REFUSED = {
     "cwnd_clamp": 40,
     "tdtcp": True,
     "legacy": ["fack"],
-    "tso_max_bytes": 64000,
     "tcp_rmem": [4096, 131072, 2**31],
     "tcp_wmem": [4096, 16384, 2**31],
     "latency": True,

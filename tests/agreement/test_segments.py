@@ -35,10 +35,12 @@ def talk(run: daybreak.Run) -> conversations.Conversation:
 
 def test_replayed_scenarios_have_the_ticks_that_are_asked_for_and_else_their_own() -> None:
     as_given = segments.replayable(None, quick=True, only=(), hz=None)
-    slow = segments.replayable(None, quick=True, only=(), hz=250)
+    slow = segments.replayable(None, quick=True, only=(), hz=250, tso_max_bytes=None)
     assert len(slow) == len(as_given) > 10
     assert as_given == [case for case in suite.load() if case in as_given] and "hz" not in as_given[0].stack
     assert [case.stack for case in slow] == [case.stack | {"hz": 250} for case in as_given]
+    bursts = segments.replayable(None, quick=True, only=(), tso_max_bytes=9_000)
+    assert [case.stack for case in bursts] == [case.stack | {"tso_max_bytes": 9_000} for case in as_given]
 
 
 def test_a_capture_is_read_as_it_was_sent(two_flows: suite.Case, run: daybreak.Run) -> None:
@@ -214,3 +216,21 @@ def test_the_model_says_what_the_kernel_says(tmp_path: Path) -> None:
         assert found["identical"] == len(found["flows"]) == 27, segments.by_scenario(found)
         assert found["retransmissions"] > 0, side
         assert not found["left_out"]
+
+
+@with_kernel
+def test_bursts_of_the_model_are_the_kernels(tmp_path: Path) -> None:
+    only = ["loss-cubic-0.1%", "buffer-reno-0.5bdp", "equal-cubic+cubic-2bdp", "exchange-cubic-40x300B+20kB"]
+    found = segments.replay(only=only, out=tmp_path / "out", tso_max_bytes=65_536)["sender"]
+    assert found["identical"] == len(found["flows"]) == 5, segments.by_scenario(found)
+    assert found["retransmissions"] > 50
+    without = segments.replay(only=only[:1], out=tmp_path / "without")["sender"]
+    assert without["flows"][0]["is_identical"]
+    # Linux puts PSH on each burst of several segments.
+    pushes = []
+    for tso_max_bytes in (0, 65_536):
+        (case,) = segments.replayable(None, quick=False, only=only[:1], tso_max_bytes=tso_max_bytes)
+        run = daybreak.run(segments.captured(case), engine="kernel")
+        sent = conversations.read(run.capture, "sender")[segments.FIRST_PORT["kernel"]].sent
+        pushes.append(sum(flags & 8 > 0 for flags in sent["flags"]))
+    assert pushes[1] > 2 * pushes[0]

@@ -219,7 +219,8 @@ def test_the_run_with_eight_racks_has_a_week_and_voqs_of_its_own():
 def test_the_emulators_hosts_are_older_than_the_kernel_engines():
     setting = static(SMALL, "bic", 16)
     assert testbed.scenario(setting).document()["stack"]["legacy"] == list(LINUX_4_15)
-    assert "legacy" not in testbed.scenario(setting, real_hosts=True).document()["stack"]
+    real = testbed.scenario(setting, real_hosts=True).document()["stack"]
+    assert "legacy" not in real and (real["hz"], real["tso_max_bytes"]) == (250, 65_536)
     newer = replace(setting, hosts=replace(setting.hosts, older=0))
     assert "legacy" not in testbed.scenario(newer).document()["stack"]
 

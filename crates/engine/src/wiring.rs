@@ -186,6 +186,13 @@ fn profile(stack: &Stack) -> Profile {
             Legacy::ForgetSacks => profile.forget_sacks = true,
             Legacy::WholeRanges => profile.whole_ranges = true,
             Legacy::CountAcks => profile.count_acks = true,
+            Legacy::LossAsMark => profile.loss_as_mark = true,
+            Legacy::NoAckAggregation => profile.no_ack_aggregation = true,
+            Legacy::WideProbes => profile.wide_probes = true,
+            Legacy::TimerPacing => profile.timer_pacing = true,
+            Legacy::NoRttBursts => profile.no_rtt_bursts = true,
+            Legacy::TickBursts => profile.tick_bursts = true,
+            Legacy::EarlyRack => profile.early_rack = true,
             Legacy::PrrByRetransmission => profile.prr_by_retransmission = true,
             Legacy::TwoTickSlack => profile.two_tick_slack = true,
             Legacy::NoPaws => profile.no_paws = true,
@@ -196,6 +203,9 @@ fn profile(stack: &Stack) -> Profile {
     }
     profile
 }
+
+/// What Linux 6.1 keeps of the largest burst for headers, and a byte (`MAX_TCP_HEADER + 1` without tunnels and wireless).
+const BURST_HEADERS: u32 = 193;
 
 /// The settings of an endpoint; what the plan leaves out is Linux's default.
 pub(crate) fn stack(stack: &Stack) -> Config {
@@ -236,7 +246,7 @@ pub(crate) fn stack(stack: &Stack) -> Config {
         comp_sack_delay: Duration::from_ns(stack.tcp_comp_sack_delay_ns),
         comp_sack_slack: Duration::from_ns(stack.tcp_comp_sack_slack_ns),
         comp_sack_nr: stack.tcp_comp_sack_nr,
-        tso_max_bytes: stack.tso_max_bytes,
+        tso_max_bytes: stack.tso_max_bytes.saturating_sub(BURST_HEADERS),
         limit_output_bytes: stack.tcp_limit_output_bytes,
         profile: profile(stack),
         max_pacing_rate: stack.max_pacing_rate_bps.map_or(Rate::ZERO, Rate::from_bps),

@@ -151,7 +151,7 @@ fn shared_nic(plan: &Plan, nic: &Nic, index: u32) -> Result<u32, GuestError> {
     let device = system::device_index(SHARED_NIC)?;
     let mut netlink = Netlink::open()?;
     only_ipv4(SHARED_NIC)?;
-    netlink.ask(&interface::nic_up(device, End::mac(FIRST + index), nic.mtu))?;
+    netlink.ask(&interface::nic_up(device, End::mac(FIRST + index), nic.mtu, 0))?;
     netlink.ask(&nic_queue(device, &plan.links[nic.link as usize], nic.mtu))?;
     Ok(device)
 }
@@ -214,7 +214,7 @@ fn host(plan: &Plan, index: u32, end: &End) -> Result<u32, GuestError> {
     let device = system::device_index(NIC)?;
     let mut netlink = Netlink::open()?;
     only_ipv4(NIC)?;
-    netlink.ask(&interface::nic_up(device, End::mac(index), stack.mtu))?;
+    netlink.ask(&interface::nic_up(device, End::mac(index), stack.mtu, stack.tso_max_bytes))?;
     netlink.ask(&interface::address(device, End::ip(index)))?;
     netlink.ask(&interface::route(device, End::ip(index), ALL_ENDS, &metrics(stack)))?;
     for &peer in &end.peers {

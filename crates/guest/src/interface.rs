@@ -38,6 +38,7 @@ const IFLA_LINK: u16 = 5;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_NET_NS_FD: u16 = 28;
 const IFLA_GSO_MAX_SEGS: u16 = 40;
+const IFLA_GSO_MAX_SIZE: u16 = 41;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
 
@@ -112,10 +113,15 @@ pub fn up(device: u32, mtu: u32) -> Request {
     request
 }
 
-/// Sets up a host's NIC, every packet of which is one segment.
-pub fn nic_up(device: u32, mac: [u8; 6], mtu: u32) -> Request {
+/// Sets up a host's NIC, to which TCP hands bursts of up to `burst_bytes`; every packet is one segment if that is no more than one.
+pub fn nic_up(device: u32, mac: [u8; 6], mtu: u32, burst_bytes: u32) -> Request {
     let mut request = up(device, mtu);
-    request.put(IFLA_ADDRESS, &mac).put_u32(IFLA_GSO_MAX_SEGS, 1);
+    request.put(IFLA_ADDRESS, &mac);
+    if burst_bytes <= mtu {
+        request.put_u32(IFLA_GSO_MAX_SEGS, 1);
+    } else {
+        request.put_u32(IFLA_GSO_MAX_SIZE, burst_bytes);
+    }
     request
 }
 

@@ -327,13 +327,6 @@ fn supported(stack: &Stack) -> Result<(), GuestError> {
     if let Some(mechanism) = stack.legacy.first() {
         return refuse(field("legacy"), format!("{mechanism:?}"), "Linux 6.1 has no mechanisms of older stacks");
     }
-    if stack.tso_max_bytes != 0 {
-        return refuse(
-            field("tso_max_bytes"),
-            stack.tso_max_bytes,
-            "bursts of segmentation offload are not supported; use 0",
-        );
-    }
     if stack.tcp_rmem.iter().chain(&stack.tcp_wmem).any(|&bytes| bytes > i32::MAX as u64) {
         return refuse(field("tcp_rmem or tcp_wmem"), "above 2147483647", "Linux takes 31 bits");
     }
@@ -483,10 +476,6 @@ pub(crate) mod tests {
         let mut plan = self::plan();
         plan.stacks[0].tdtcp = true;
         assert!(refusal(&plan).contains("tdtcp is true: Linux 6.1 has no time-division TCP"), "{}", refusal(&plan));
-
-        let mut plan = self::plan();
-        plan.stacks[0].tso_max_bytes = 65_536;
-        assert!(refusal(&plan).contains("tso_max_bytes is 65536"));
 
         let mut plan = self::plan();
         plan.stacks[0].cwnd_clamp = Some(20);

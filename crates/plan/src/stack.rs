@@ -50,6 +50,20 @@ pub enum Legacy {
     WholeRanges,
     /// Some rules count ACKs instead of segments.
     CountAcks,
+    /// DCTCP takes a loss for a mark.
+    LossAsMark,
+    /// BBR does not count what is acknowledged in bunches.
+    NoAckAggregation,
+    /// BBR's window has room to probe in all phases.
+    WideProbes,
+    /// Pacing by a timer from segment to segment.
+    TimerPacing,
+    /// Segmentation bursts do not depend on the RTT.
+    NoRttBursts,
+    /// Whether a burst may wait is counted in ticks.
+    TickBursts,
+    /// RACK beside the count of SACKed segments.
+    EarlyRack,
     /// Proportional rate reduction rebuilds the window only after retransmissions that arrive.
     PrrByRetransmission,
     /// The probe and reordering timers add two ticks to the measured time, not 2 ms.

@@ -11,7 +11,7 @@ pub const LINUX: [&str; 3] = ["6.1", "6.12", "7.3"];
 
 /// ns-2.35, whose sender is in these points the one of Linux 2.6.22 (the preset `ns2-2009` of a scenario).
 const NS2: &str = "ns2-2009";
-/// Linux 4.15 to 5.4.
+/// Linux 4.15, and later versions up to the one that each behaviour names.
 const LINUX_4_15: &str = "linux-4.15";
 /// Linux 2.6, with what ns-2.35 has of it.
 const LINUX_2_6: &str = "linux-2.6";
@@ -44,6 +44,25 @@ pub struct Profile {
     /// BIC, Scalable, Veno and YeAH count ACKs in congestion avoidance, not the segments that they acknowledge (Linux up
     /// to 5.6), so that they grow half as fast when every other segment is acknowledged.
     pub count_acks: bool,
+    /// DCTCP's threshold after a loss or a timeout is the one after a mark (Linux up to 5.0, maintained versions until
+    /// April 2019).
+    pub loss_as_mark: bool,
+    /// BBR's window is not enlarged by what is acknowledged in bunches (Linux up to 5.0).
+    pub no_ack_aggregation: bool,
+    /// BBR's window is two segments larger in all phases of PROBE_BW, and not in the one that probes alone (Linux 4.18 to
+    /// 5.4; maintained versions from August 2018 to January 2020).
+    pub wide_probes: bool,
+    /// Segments are paced by a timer from one to the next, which has no credit for a late one; BBR paces at the bandwidth
+    /// that it has measured, not 1 % below, and takes what is in flight as it is (Linux up to 4.19).
+    pub timer_pacing: bool,
+    /// Segmentation bursts are a millisecond of the pacing rate, and no longer on short paths (Linux up to 5.17).
+    pub no_rtt_bursts: bool,
+    /// A burst may wait where the last segment left in the same tick, and not where that was less than a millisecond ago
+    /// (Linux up to 4.20).
+    pub tick_bursts: bool,
+    /// RACK waits for at least a millisecond, and no less after duplicate ACKs or in recovery; what the count of SACKed
+    /// segments finds (RFC 6675) is lost as well; a timeout spares nothing (Linux up to 4.17).
+    pub early_rack: bool,
     /// Proportional rate reduction as in Linux 4.15 and 5.10: below the threshold it sends one segment more than was
     /// delivered only when a retransmission is acknowledged and none was lost, and otherwise no more than was delivered.
     pub prr_by_retransmission: bool,
@@ -172,6 +191,48 @@ pub const BEHAVIOURS: &[Behaviour] = &[
         switch: |profile| &mut profile.forget_sacks,
     },
     Behaviour { name: "count_acks", stacks: &[LINUX_4_15], dialogues: &[], switch: |profile| &mut profile.count_acks },
+    Behaviour {
+        name: "loss_as_mark",
+        stacks: &[LINUX_4_15],
+        dialogues: &[],
+        switch: |profile| &mut profile.loss_as_mark,
+    },
+    Behaviour {
+        name: "no_ack_aggregation",
+        stacks: &[LINUX_4_15],
+        dialogues: &[],
+        switch: |profile| &mut profile.no_ack_aggregation,
+    },
+    Behaviour {
+        name: "wide_probes",
+        stacks: &[LINUX_4_15],
+        dialogues: &[],
+        switch: |profile| &mut profile.wide_probes,
+    },
+    Behaviour {
+        name: "timer_pacing",
+        stacks: &[LINUX_4_15],
+        dialogues: &[],
+        switch: |profile| &mut profile.timer_pacing,
+    },
+    Behaviour {
+        name: "no_rtt_bursts",
+        stacks: &[LINUX_4_15],
+        dialogues: &[],
+        switch: |profile| &mut profile.no_rtt_bursts,
+    },
+    Behaviour {
+        name: "tick_bursts",
+        stacks: &[LINUX_4_15],
+        dialogues: &[],
+        switch: |profile| &mut profile.tick_bursts,
+    },
+    Behaviour {
+        name: "early_rack",
+        stacks: &[LINUX_4_15],
+        dialogues: &["early_rack"],
+        switch: |profile| &mut profile.early_rack,
+    },
     Behaviour {
         name: "prr_by_retransmission",
         stacks: &[LINUX_4_15],

@@ -74,6 +74,7 @@ def compare(
     progress: Progress | None = None,
     sides: Sequence[Side] = segments.SIDES,
     hz: int | None = None,
+    tso_max_bytes: int | None = None,
     engines: Sequence[str] | None = None,
 ) -> Document:
     """Runs the suite with each of the `kernels` ("6.1", "6.12@250"); writes kernels.json.
@@ -83,7 +84,7 @@ def compare(
     """
     check(kernels)
     names = list(engines or map(engine_of, kernels))
-    cases = segments.replayable(path, quick=quick, only=only, hz=hz)
+    cases = segments.replayable(path, quick=quick, only=only, hz=hz, tso_max_bytes=tso_max_bytes)
     programs = {name: program(name) for name in (*names, MODEL)}
     claim(Path(out), "agreement", *result.RESULTS)
     by_name = {case.name: case for case in cases}

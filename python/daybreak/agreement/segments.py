@@ -89,15 +89,16 @@ def replay(
     engine: str = KERNEL,
     sides: Sequence[Side] = SIDES,
     hz: int | None = None,
+    tso_max_bytes: int | None = None,
 ) -> dict[Side, Document]:
     """Replays the scenarios of the suite in `path`, or of the one that comes with Daybreak; writes segments.json of
     senders, receivers.json of receivers.
 
     `quick` selects the quick subset, `only` the scenarios whose name matches a pattern; each is run with every seed. A
-    scenario in which a host has more than one flow is left out. `engine` replaces the kernel, for tests; `hz` overrides
-    the hosts' ticks per second. Raises ScenarioError, EngineError, OutputError, Interrupted.
+    scenario in which a host has more than one flow is left out. `engine` replaces the kernel, for tests; `hz` and
+    `tso_max_bytes` override these settings of the hosts. Raises ScenarioError, EngineError, OutputError, Interrupted.
     """
-    cases = replayable(path, quick=quick, only=only, hz=hz)
+    cases = replayable(path, quick=quick, only=only, hz=hz, tso_max_bytes=tso_max_bytes)
     by_name = {case.name: case for case in cases}
     claim(Path(out), "agreement", *result.RESULTS)
     done = run_many(
@@ -116,14 +117,16 @@ def replay(
     return found
 
 
-def replayable(path: suite.Source, *, quick: bool, only: Sequence[str], hz: int | None) -> list[Case]:
-    """The scenarios of a suite in which each host has one flow. Raises ScenarioError if there is none."""
+def replayable(path: suite.Source, *, quick: bool, only: Sequence[str], **stack: int | None) -> list[Case]:
+    """The scenarios of a suite in which each host has one flow, with these settings of the hosts where they are given.
+
+    Raises ScenarioError if there is none.
+    """
     cases = [case for case in suite.chosen(suite.load(path), quick=quick, only=only) if _has_a_flow_a_host(case)]
     if not cases:
         raise ScenarioError(f"only: in every scenario of {', '.join(only)} a host has several flows: expected one each")
-    if hz is None:
-        return cases
-    return [case.model_copy(update={"stack": case.stack | {"hz": hz}}) for case in cases]
+    given = {name: value for name, value in stack.items() if value is not None}
+    return [case.model_copy(update={"stack": case.stack | given}) for case in cases] if given else cases
 
 
 def _has_a_flow_a_host(case: Case) -> bool:

@@ -62,6 +62,13 @@ def agree(
         int | None,
         typer.Option(help="With --segments or --receivers: ticks per second of the hosts; by default 1000.", min=1),
     ] = None,
+    tso: Annotated[
+        int | None,
+        typer.Option(
+            help="With --segments or --receivers: tso_max_bytes of the hosts, the largest burst; by default 0, none.",
+            min=1, max=65_536,
+        ),
+    ] = None,
     kernel: Annotated[
         str | None, typer.Option(help="The kernel: its version, such as 6.12 or 6.12@250, or digest; by default 6.1.")
     ] = None,
@@ -91,6 +98,7 @@ def agree(
             raise UsageError(f"--kernels {kernels}: expected no --kernel")
         several.compare(
             kernels.split(","), source, quick=quick, only=only or [], runs=runs, most=most, hz=hz,
+            tso=tso,
             sides=_sides(segments=segments, receivers=receivers), workers=workers, out_=out_, as_json=as_json,
         )  # fmt: skip
         return
@@ -103,6 +111,7 @@ def agree(
             runs=runs or 1,
             only=only or [],
             hz=hz,
+            tso=tso,
             sides=_sides(segments=segments, receivers=receivers),
             strict=strict,
             workers=workers,
@@ -112,6 +121,8 @@ def agree(
         return
     if hz is not None:
         raise UsageError(f"--hz {hz}: expected --segments or --receivers")
+    if tso is not None:
+        raise UsageError(f"--tso {tso}: expected --segments or --receivers")
     from daybreak import agreement
     from daybreak.agreement import page
 
@@ -160,8 +171,8 @@ def _refuse_for_a_replay(most: int | None) -> None:
 
 
 def _segments(
-    suite: Source, *, engine: str, quick: bool, runs: int, only: list[str], hz: int | None, sides: list[Side],
-    strict: bool, workers: int | None, out_: Path, as_json: bool,
+    suite: Source, *, engine: str, quick: bool, runs: int, only: list[str], hz: int | None, tso: int | None,
+    sides: list[Side], strict: bool, workers: int | None, out_: Path, as_json: bool,
 ) -> None:  # fmt: skip
     from daybreak.agreement import segments
     from daybreak.agreement.compare import PASS
@@ -170,7 +181,7 @@ def _segments(
     with progress_bar("replaying", shown=not as_json) as progress:
         documents = segments.replay(
             suite, quick=quick, only=only, seeds=seeds, out=out_, workers=workers, progress=progress, engine=engine,
-            sides=sides, hz=hz,
+            sides=sides, hz=hz, tso_max_bytes=tso,
         )  # fmt: skip
     if as_json:
         print_json(documents if len(sides) > 1 else documents[sides[0]])

@@ -20,22 +20,24 @@ if TYPE_CHECKING:
 
 def compare(
     kernels: Sequence[str], source: Source, *, quick: bool, only: Sequence[str], runs: int | None, most: int | None,
-    hz: int | None, sides: Sequence[Side], workers: int | None, out_: Path, as_json: bool,
+    hz: int | None, tso: int | None, sides: Sequence[Side], workers: int | None, out_: Path, as_json: bool,
 ) -> None:  # fmt: skip
     """Runs the requested comparison and prints it."""
     if sides:
         if most is not None:
             raise UsageError(f"--most {most}: expected whole runs, not --segments or --receivers")
-        _segments(kernels, source, quick, only, runs or 1, hz, sides, workers, out_, as_json)
+        _segments(kernels, source, quick, only, runs or 1, hz, tso, sides, workers, out_, as_json)
         return
     if hz is not None:
         raise UsageError(f"--hz {hz}: expected --segments or --receivers")
+    if tso is not None:
+        raise UsageError(f"--tso {tso}: expected --segments or --receivers")
     _whole_runs(kernels, source, quick, only, runs, most, workers, out_, as_json)
 
 
 def _segments(
     kernels: Sequence[str], source: Source, quick: bool, only: Sequence[str], runs: int, hz: int | None,
-    sides: Sequence[Side], workers: int | None, out_: Path, as_json: bool,
+    tso: int | None, sides: Sequence[Side], workers: int | None, out_: Path, as_json: bool,
 ) -> None:  # fmt: skip
     from daybreak.agreement import kernels as several
     from daybreak.agreement import result
@@ -45,7 +47,7 @@ def _segments(
     with progress_bar("replaying", shown=not as_json) as progress:
         found = several.compare(
             kernels, source, quick=quick, only=only, seeds=range(1, runs + 1), out=out_, workers=workers,
-            progress=progress, sides=sides, hz=hz,
+            progress=progress, sides=sides, hz=hz, tso_max_bytes=tso,
         )  # fmt: skip
     if as_json:
         print_json(found)

@@ -75,7 +75,7 @@ impl Stage {
         interface::no_offload(NIC, &[ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO])?;
         let device = system::device_index(NIC)?;
         let mut netlink = Netlink::open()?;
-        netlink.ask(&interface::nic_up(device, OWN_MAC, script.config.mtu))?;
+        netlink.ask(&interface::nic_up(device, OWN_MAC, script.config.mtu, 0))?;
         netlink.ask(&interface::address(device, OWN.ip))?;
         netlink.ask(&interface::route(device, OWN.ip, (PEER.ip, 32), &metrics(&script.config)))?;
         netlink.ask(&interface::neighbour(device, PEER.ip, PEER_MAC))?;

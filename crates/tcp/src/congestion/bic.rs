@@ -230,6 +230,7 @@ impl Bic {
 mod tests {
     use daybreak_units::{Duration, Instant};
 
+    use super::super::OlderRules;
     use super::*;
 
     /// One ACK a segment: after many of them the ratio is 1.
@@ -305,14 +306,14 @@ mod tests {
     #[test]
     fn older_stacks_count_acks() {
         let ack = AckSample { newly_delivered: 2, is_cwnd_limited: true, ..AckSample::default() };
-        let acks = |counts_acks| {
-            let mut window = Window { counts_acks, ..Window::new(8, 1) };
+        let acks = |older| {
+            let mut window = Window { older, ..Window::new(8, 1) };
             let mut rule = Bic::default();
             (1..).find(|_| {
                 rule.on_ack(&mut window, &ack);
                 window.cwnd > 8
             })
         };
-        assert_eq!((acks(false), acks(true)), (Some(4), Some(8)));
+        assert_eq!((acks(OlderRules::default()), acks(OlderRules::COUNT_ACKS)), (Some(4), Some(8)));
     }
 }

@@ -15,7 +15,9 @@
 
 use daybreak_units::parameters::{Kind, Parameter, Settings, Value};
 
-use super::{AckArrival, AckSample, CaEvent, CaState, Capabilities, Congestion, Context, Entry, Window, reno};
+use super::{
+    AckArrival, AckSample, CaEvent, CaState, Capabilities, Congestion, Context, Entry, OlderRules, Window, reno,
+};
 
 /// `alpha` is counted in parts of 1,024.
 const WHOLE_SHIFT: u32 = 10;
@@ -131,13 +133,14 @@ impl Congestion for Dctcp {
 
     fn on_event(&mut self, window: &mut Window, event: CaEvent, _ctx: &Context) {
         match event {
-            CaEvent::Loss if self.is_active => self.halve(window),
+            CaEvent::Loss if self.is_active && !window.older.have(OlderRules::LOSS_AS_MARK) => self.halve(window),
             CaEvent::Loss | CaEvent::TxStart { .. } | CaEvent::WindowRestart | CaEvent::CompleteCwr => {}
         }
     }
 
     fn on_state(&mut self, window: &mut Window, state: CaState, ctx: &Context) {
-        if self.is_active && state == CaState::Recovery && ctx.state != CaState::Recovery {
+        let is_loss = state == CaState::Recovery && ctx.state != CaState::Recovery;
+        if self.is_active && is_loss && !window.older.have(OlderRules::LOSS_AS_MARK) {
             self.halve(window);
         }
     }
@@ -217,6 +220,17 @@ mod tests {
         window.cwnd = 14;
         rule.on_event(&mut window, CaEvent::Loss, &Context::default());
         assert_eq!((window.ssthresh, rule.undo_cwnd(&Window::new(1, 7))), (7, 14));
+    }
+
+    #[test]
+    fn older_stacks_take_a_loss_for_a_mark() {
+        let (mut rule, mut window) = rule(4);
+        window.older = OlderRules::LOSS_AS_MARK;
+        (0..100).for_each(|n| end(&mut rule, &mut window, n, 0));
+        window.ssthresh = rule.ssthresh(&window, &Context::default());
+        rule.on_state(&mut window, CaState::Recovery, &Context { state: CaState::Cwr, ..Context::default() });
+        rule.on_event(&mut window, CaEvent::Loss, &Context::default());
+        assert_eq!(window.ssthresh, 20, "nothing was marked");
     }
 
     #[test]

@@ -78,6 +78,33 @@ pub enum CaState {
     Loss = 4,
 }
 
+/// What the congestion control of older stacks does otherwise: a set of the fields of [`crate::config::Profile`] with these
+/// names, in one byte of a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OlderRules(u8);
+
+#[expect(missing_docs, reason = "described where the profile has them")]
+impl OlderRules {
+    pub const COUNT_ACKS: Self = Self(1 << 0);
+    pub const LOSS_AS_MARK: Self = Self(1 << 1);
+    pub const NO_ACK_AGGREGATION: Self = Self(1 << 2);
+    pub const WIDE_PROBES: Self = Self(1 << 3);
+    pub const TIMER_PACING: Self = Self(1 << 4);
+}
+
+impl OlderRules {
+    /// The rules with `true`.
+    pub fn of<const N: usize>(rules: [(Self, bool); N]) -> Self {
+        Self(rules.iter().filter(|(_, is_on)| *is_on).fold(0, |bits, (rule, _)| bits | rule.0))
+    }
+
+    /// Whether one of `rules` is among these.
+    #[inline]
+    pub fn have(self, rules: Self) -> bool {
+        self.0 & rules.0 != 0
+    }
+}
+
 /// The window of one path: what a rule edits. Counted in segments, as Linux counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Window {
@@ -101,8 +128,8 @@ pub struct Window {
     /// A rule sets this in [`Congestion::on_ack`] for a reduction without a loss: the sender enters CWR, once a
     /// window of data, and calls [`Congestion::ssthresh`].
     pub backs_off: bool,
-    /// [`crate::config::Profile::count_acks`].
-    pub counts_acks: bool,
+    /// What the rules of older stacks do otherwise.
+    pub older: OlderRules,
     /// It was the limit at some time of the present window of data; the sender keeps it up to date.
     pub was_full: bool,
 }
@@ -120,7 +147,7 @@ impl Window {
             max_pacing_rate: Rate::from_bps(u64::MAX),
             is_paced: false,
             backs_off: false,
-            counts_acks: false,
+            older: OlderRules::default(),
             was_full: false,
         }
     }
@@ -154,11 +181,11 @@ impl Window {
         Some(ack.newly_delivered)
     }
 
-    /// [`Window::past_slow_start`] of the rules that counted ACKs up to Linux 5.6: with [`Window::counts_acks`] an ACK
+    /// [`Window::past_slow_start`] of the rules that counted ACKs up to Linux 5.6: with [`OlderRules::COUNT_ACKS`] an ACK
     /// in congestion avoidance counts as one segment, and slow start leaves nothing over.
     #[inline]
     pub fn past_slow_start_by_acks(&mut self, ack: &AckSample) -> Option<u32> {
-        if !self.counts_acks {
+        if !self.older.have(OlderRules::COUNT_ACKS) {
             return self.past_slow_start(ack);
         }
         let was_slow_start = self.in_slow_start();

@@ -12,7 +12,7 @@
 //! Validated by the worked numbers below, by its curve against the equation above (`tests/curves`), and by
 //! the segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
-use super::{AckSample, Capabilities, Congestion, Context, Entry, Window};
+use super::{AckSample, Capabilities, Congestion, Context, Entry, OlderRules, Window};
 
 /// The rule in the registry.
 pub(super) const ENTRY: Entry = Entry {
@@ -37,7 +37,7 @@ pub struct Scalable;
 impl Congestion for Scalable {
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         if let Some(acked) = window.past_slow_start_by_acks(ack) {
-            let per = if window.counts_acks { PER_ACK } else { PER_SEGMENT };
+            let per = if window.older.have(OlderRules::COUNT_ACKS) { PER_ACK } else { PER_SEGMENT };
             window.additive_increase(window.cwnd.min(per), acked);
         }
     }
@@ -85,12 +85,12 @@ mod tests {
     #[test]
     fn older_stacks_count_acks_each_for_two_segments() {
         let ack = AckSample { newly_delivered: 2, is_cwnd_limited: true, ..AckSample::default() };
-        let mut window = Window { counts_acks: true, ..Window::new(80, 1) };
+        let mut window = Window { older: OlderRules::COUNT_ACKS, ..Window::new(80, 1) };
         (0..49).for_each(|_| Scalable.on_ack(&mut window, &ack));
         assert_eq!(window.cwnd, 80);
         Scalable.on_ack(&mut window, &ack);
         assert_eq!(window.cwnd, 81, "50 ACKs, whatever they acknowledge");
-        let mut window = Window { counts_acks: true, ..Window::new(4, 5) };
+        let mut window = Window { older: OlderRules::COUNT_ACKS, ..Window::new(4, 5) };
         Scalable.on_ack(&mut window, &ack);
         assert_eq!((window.cwnd, window.cwnd_cnt), (5, 0), "slow start leaves nothing over");
     }

@@ -141,6 +141,7 @@ impl Veno {
 mod tests {
     use daybreak_units::Duration;
 
+    use super::super::OlderRules;
     use super::*;
 
     fn ack(rule: &mut Veno, window: &mut Window, rtt_us: u64) {
@@ -211,8 +212,8 @@ mod tests {
     #[test]
     fn older_stacks_count_acks() {
         let ack = AckSample { newly_delivered: 2, is_cwnd_limited: true, ..AckSample::default() };
-        let acks = |counts_acks| {
-            let mut window = Window { counts_acks, ..Window::new(8, 1) };
+        let acks = |older| {
+            let mut window = Window { older, ..Window::new(8, 1) };
             // With three samples of one RTT nothing waits in queues.
             let mut rule = Veno { samples: 3, rtt: 1_000, base_rtt: 1_000, ..Veno::default() };
             (1..).find(|_| {
@@ -221,6 +222,6 @@ mod tests {
                 window.cwnd > 8
             })
         };
-        assert_eq!((acks(false), acks(true)), (Some(4), Some(8)));
+        assert_eq!((acks(OlderRules::default()), acks(OlderRules::COUNT_ACKS)), (Some(4), Some(8)));
     }
 }

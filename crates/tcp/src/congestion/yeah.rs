@@ -17,7 +17,9 @@
 //! segments that Linux 6.1 sends on the same ACKs (`daybreak agree --segments`, docs/fidelity.md).
 
 use super::vegas::{RoundTrip, RoundTrips};
-use super::{AckArrival, AckSample, CaEvent, CaState, Capabilities, Congestion, Context, Entry, Window, scalable};
+use super::{
+    AckArrival, AckSample, CaEvent, CaState, Capabilities, Congestion, Context, Entry, OlderRules, Window, scalable,
+};
 
 /// The rule in the registry.
 pub(super) const ENTRY: Entry = Entry {
@@ -96,7 +98,7 @@ impl Congestion for Yeah {
         if let Some(acked) = window.past_slow_start_by_acks(ack) {
             if self.slow_trips > 0 {
                 window.additive_increase(window.cwnd, acked);
-            } else if window.counts_acks {
+            } else if window.older.have(OlderRules::COUNT_ACKS) {
                 self.grow_by_last_sample(window);
             } else {
                 window.additive_increase(window.cwnd.min(scalable::PER_SEGMENT), acked);
@@ -235,7 +237,7 @@ mod tests {
 
     #[test]
     fn older_stacks_count_the_last_sample_in_fast_mode_and_acks_in_slow_mode() {
-        let mut window = Window { counts_acks: true, ..Window::new(4, 1) };
+        let mut window = Window { older: OlderRules::COUNT_ACKS, ..Window::new(4, 1) };
         let mut rule = Yeah::default();
         rule.on_arrival(&mut window, &AckArrival { acked: 2, ..AckArrival::default() });
         // Two of the sample, then one an ACK; more than the window is needed.
@@ -247,7 +249,7 @@ mod tests {
             .collect();
         assert_eq!(grown, [4, 4, 4, 5]);
         rule.slow_trips = 1;
-        let mut window = Window { counts_acks: true, ..Window::new(4, 1) };
+        let mut window = Window { older: OlderRules::COUNT_ACKS, ..Window::new(4, 1) };
         let grown: Vec<u32> = (0..4)
             .map(|_| {
                 rule.on_ack(&mut window, &ack(2));

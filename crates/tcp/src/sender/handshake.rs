@@ -7,7 +7,6 @@ use super::sizes::FullSegment;
 use super::timer::{TIMEOUT_MIN, TimerKind};
 use crate::congestion::{CaState, Context};
 use crate::sender::measure::rtt::Rtt;
-use crate::sender::transmit::send_buffer::segment_overhead;
 
 /// The window unless a route or a rule sets another (RFC 6928).
 const UNTOLD_WINDOW: u32 = 10;
@@ -109,7 +108,7 @@ impl Sender {
         }
         self.transmit.start(self.clock.jiffies);
         self.buffer.nagle.on_small(self.snd_una);
-        self.sizes.overhead = segment_overhead(self.settings.profile) / u64::from(self.sizes.segments_a_burst());
+        self.buffer.bursts = self.sizes.builds_bursts().then(Box::default);
         // Linux notifies the rule of an acknowledged SYN, but not of a SYN-ACK.
         let syn_rtt = rtt_us.filter(|_| is_client).map(|us| Duration::from_us(u64::from(us)));
         self.on_each_path(|sender| {

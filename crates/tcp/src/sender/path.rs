@@ -8,8 +8,8 @@ use daybreak_units::{Instant, Rate};
 
 use super::cwnd_validation::Usage;
 use super::flight::Tally;
-use crate::config::Config;
-use crate::congestion::{CaState, Capabilities, Congestion, Rule, Window};
+use crate::config::{Config, Profile};
+use crate::congestion::{CaState, Capabilities, Congestion, OlderRules, Rule, Window};
 use crate::sender::loss::fack::Fack;
 use crate::sender::loss::rack::Rack;
 use crate::sender::loss::reordering::Reordering;
@@ -57,12 +57,23 @@ pub(crate) struct Path {
     pub frto: bool,
 }
 
+/// What of a profile congestion control has to know.
+fn older_rules(profile: &Profile) -> OlderRules {
+    OlderRules::of([
+        (OlderRules::COUNT_ACKS, profile.count_acks),
+        (OlderRules::LOSS_AS_MARK, profile.loss_as_mark),
+        (OlderRules::NO_ACK_AGGREGATION, profile.no_ack_aggregation),
+        (OlderRules::WIDE_PROBES, profile.wide_probes),
+        (OlderRules::TIMER_PACING, profile.timer_pacing),
+    ])
+}
+
 impl Path {
     /// A path of which nothing is known but its first retransmission timeout.
     pub fn new(config: &Config, rule: Rule, rtt: Rtt) -> Self {
         let mut window = Window::new(config.initial_window.max(1), config.initial_ssthresh);
         window.cwnd_clamp = config.cwnd_clamp.max(1);
-        window.counts_acks = config.profile.count_acks;
+        window.older = older_rules(&config.profile);
         if config.max_pacing_rate > Rate::ZERO {
             window.max_pacing_rate = config.max_pacing_rate;
         }

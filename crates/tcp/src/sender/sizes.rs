@@ -21,7 +21,7 @@ pub(super) struct Sizes {
     pub option_len: u32,
     /// End of what waits in segments smaller than the present ones.
     pub built_end: u64,
-    /// Memory of a segment besides its payload: of a burst its share.
+    /// Memory of a segment, or of a burst, besides its payload.
     pub overhead: u64,
     /// Longest burst that the host may hand to the NIC as one.
     pub tso_max_bytes: u32,
@@ -60,6 +60,15 @@ impl Sizes {
         self.mss - self.option_len
     }
 
+    /// Bytes of a buffer that is full, of whole segments: no more than half of the largest `window` of the peer.
+    pub fn full_buffer(&self, window: u32) -> u64 {
+        if !self.builds_bursts() {
+            return u64::from(self.mss);
+        }
+        let most = if window > SMALL_WINDOW { window / 2 } else { window };
+        u64::from((self.tso_max_bytes.min(most) / self.mss).max(1) * self.mss)
+    }
+
     /// Segments that the host may hand to the NIC as one.
     #[inline]
     pub fn segments_a_burst(&self) -> u32 {
@@ -93,7 +102,10 @@ impl Sender {
         let before = self.sizes.mss;
         self.sizes.mss = self.sizes.full_mss.min(most.max(MSS_LEAST));
         if self.sizes.mss > before {
-            self.keep_built(before);
+            // A buffer of several segments is cut when it leaves.
+            if !self.sizes.builds_bursts() {
+                self.keep_built(before);
+            }
             self.update_capacity();
         }
     }

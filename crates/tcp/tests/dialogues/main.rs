@@ -81,6 +81,7 @@ dialogues! {
     dsack_surplus,
     dsack_within_a_known_block,
     dsack_within_a_merged_block,
+    early_rack,
     echo_of_an_ack,
     ecn_bare_fin,
     ecn_capable_syn,

@@ -3,7 +3,7 @@ differs.
 
     python -m daybreak.studies.etalon.beside -o docs/results/etalon-kernel/beside.csv
 
-Both engines run with the kernel engine's hosts (`testbed.KERNEL_HOSTS`).
+Both engines have the emulator's hosts, but with the TCP of Linux 6.1.
 """
 
 from __future__ import annotations

@@ -29,8 +29,6 @@ def pair(racks: int) -> tuple[int, int]:
 
 OFFLOAD_BYTES = 65_536
 """Segmentation offload of the emulator's hosts."""
-KERNEL_HOSTS = {"hz": 1000, "tso_max_bytes": 0}
-"""Hosts of the kernel engine: its image has 1000 ticks per second, and its NICs no segmentation offload."""
 ETHERNET_HEADER = 14
 """Bytes of header that a real NIC adds to a packet; the emulator's rates do not count them."""
 
@@ -80,7 +78,8 @@ def scenario(setting: Setting, *, real_hosts: bool = False) -> Scenario:
         "stack": {
             "mtu": MTU,
             "timer_dilation": setting.dilation,
-            **(KERNEL_HOSTS if real_hosts else {"hz": setting.hosts.hz, "tso_max_bytes": OFFLOAD_BYTES}),
+            "hz": setting.hosts.hz,
+            "tso_max_bytes": OFFLOAD_BYTES,
             # No compressed SACKs in 4.15. netem, which is the hosts' queueing discipline, takes packets off the
             # socket's account: TCP small queues never act.
             "tcp_comp_sack_nr": setting.hosts.compressed_sacks,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from daybreak.scenario import Scenario
-from daybreak.studies.hosts import LINUX_4_15
+from daybreak.studies.hosts import UBUNTU_18_04
 from daybreak.studies.migration.settings import Setting
 
 BIN_MS = 1
@@ -57,7 +57,7 @@ def scenario(setting: Setting, begin_ns: int = 0) -> Scenario:
         },
     }  # fmt: skip
     if bed.older:
-        document["stack"]["legacy"] = list(LINUX_4_15)
+        document["stack"]["legacy"] = list(UBUNTU_18_04)
     if not bed.small_queues:
         document["stack"]["tcp_limit_output_bytes"] = "off"
     if setting.kind in ("forest", "exchanges"):

@@ -22,10 +22,9 @@ impl Bandwidth {
     pub(super) fn segments_in_with(self, interval_us: u64, gain: u64) -> u64 {
         (self.0 * interval_us).scaled_by(gain).div_ceil(UNIT)
     }
-    /// Payload bytes a second at `gain`, less the pacing margin.
-    pub(super) fn pacing_bytes_per_sec(self, mss: u32, gain: u64) -> u64 {
+    /// Payload bytes a second at `gain`, less `margin` percent.
+    pub(super) fn pacing_bytes_per_sec(self, mss: u32, gain: u64, margin: u64) -> u64 {
         let bytes = (self.0 * u64::from(mss)).scaled_by(gain);
-        let margin = super::PACING_MARGIN_PERCENT;
         ((u128::from(bytes) * u128::from(Duration::from_secs(1).as_us() / 100 * (100 - margin))) >> 24) as u64
     }
     /// `gain` times this bandwidth.
@@ -112,7 +111,7 @@ mod tests {
         assert_eq!(bw.segments_in_with(40, 256), 6, "5.588 rounded up");
         assert_eq!(bw.segments_in_with(40, 512), 12);
         // 0.1397 * 8948 = 1250.0356 bytes/us, less 1 %: 1,237,535,244; the fixed point loses 3e-8.
-        assert_eq!(bw.pacing_bytes_per_sec(8_948, 256), 1_237_535_204);
+        assert_eq!(bw.pacing_bytes_per_sec(8_948, 256, 1), 1_237_535_204);
     }
 
     #[test]

@@ -25,7 +25,9 @@
 
 use daybreak_units::{Duration, Rate};
 
-use super::{AckSample, CaEvent, CaState, Capabilities, Congestion, Context, Draws, Entry, GSO_MAX_BYTES, Window};
+use super::{
+    AckSample, CaEvent, CaState, Capabilities, Congestion, Context, Draws, Entry, GSO_MAX_BYTES, OlderRules, Window,
+};
 use crate::jiffies::Jiffies;
 
 mod aggregation;
@@ -139,6 +141,7 @@ pub struct Bbr {
     prior_cwnd: u32,
     prior_state: CaState,
     conserves_packets: bool,
+    older: OlderRules,
     /// Copies of the window's rate in bytes a second and of the segment size, for the size of bursts.
     pacing_rate: u64,
     mss: u32,
@@ -175,6 +178,7 @@ impl Bbr {
             prior_cwnd: 0,
             prior_state: CaState::Open,
             conserves_packets: false,
+            older: OlderRules::default(),
             pacing_rate: 0,
             mss: 1,
         }
@@ -183,7 +187,7 @@ impl Bbr {
 
 impl Congestion for Bbr {
     fn init(&mut self, window: &mut Window, ctx: &Context) {
-        *self = Self { random: self.random.clone(), jiffies: ctx.jiffies(), ..Self::new(0) };
+        *self = Self { random: self.random.clone(), jiffies: ctx.jiffies(), older: window.older, ..Self::new(0) };
         window.ssthresh = u32::MAX;
         self.next_round = ctx.delivered;
         self.min_rtt_us = (!ctx.min_rtt.is_zero()).then(|| ctx.min_rtt.as_us().max(1));
@@ -453,12 +457,12 @@ impl Bbr {
         self.has_seen_rtt = !srtt.is_zero();
         let rtt_us = if self.has_seen_rtt { srtt.as_us().max(1) } else { 1_000 };
         let bandwidth = Bandwidth::of(u64::from(window.cwnd), rtt_us);
-        let rate = bandwidth.pacing_bytes_per_sec(self.mss, HIGH_GAIN);
+        let rate = self.pacing_bytes_per_sec(bandwidth, HIGH_GAIN);
         self.store_rate(window, rate.min(window.max_pacing_rate.as_bytes_per_sec()));
     }
 
     fn set_pacing_rate(&mut self, window: &mut Window, srtt: Duration, bandwidth: Bandwidth, gain: u64) {
-        let rate = bandwidth.pacing_bytes_per_sec(self.mss, gain).min(window.max_pacing_rate.as_bytes_per_sec());
+        let rate = self.pacing_bytes_per_sec(bandwidth, gain).min(window.max_pacing_rate.as_bytes_per_sec());
         if !self.has_seen_rtt && !srtt.is_zero() {
             self.start_pacing(window, srtt);
         }
@@ -466,6 +470,12 @@ impl Bbr {
         if self.is_full || rate > self.pacing_rate {
             self.store_rate(window, rate);
         }
+    }
+
+    /// Payload bytes a second at `gain`, less the margin.
+    fn pacing_bytes_per_sec(&self, bandwidth: Bandwidth, gain: u64) -> u64 {
+        let margin = if self.older.have(OlderRules::TIMER_PACING) { 0 } else { PACING_MARGIN_PERCENT };
+        bandwidth.pacing_bytes_per_sec(self.mss, gain, margin)
     }
 
     fn store_rate(&mut self, window: &mut Window, bytes_per_sec: u64) {
@@ -489,10 +499,10 @@ impl Bbr {
             return cwnd.max(ack.in_flight + ack.newly_delivered);
         }
         let mut target = self.product(bandwidth, self.cwnd_gain);
-        if self.is_full {
+        if self.is_full && !self.older.have(OlderRules::NO_ACK_AGGREGATION) {
             target += self.aggregation.window(bandwidth) as u32;
         }
-        let target = self.with_room_for_bursts(target);
+        let target = self.with_room_for_bursts(target, self.cwnd_gain);
         let grown = cwnd.saturating_add(ack.newly_delivered);
         let cwnd = if self.is_full {
             grown.min(target)
@@ -539,15 +549,16 @@ impl Bbr {
     }
 
     /// Room for three bursts, at the sender, the network and the receiver; even, so that delayed ACKs
-    /// do not hold it back; and two more to probe with when the product is small.
-    fn with_room_for_bursts(&self, cwnd: u32) -> u32 {
+    /// do not hold it back; and two more to probe with when the product, taken `gain` times, is small.
+    fn with_room_for_bursts(&self, cwnd: u32, gain: u64) -> u32 {
         let cwnd = (cwnd + 3 * self.burst() + 1) & !1;
-        if self.mode == Mode::ProbeBw && self.phase == 0 { cwnd + 2 } else { cwnd }
+        let probes = if self.older.have(OlderRules::WIDE_PROBES) { gain > UNIT_GAIN } else { self.phase == 0 };
+        if self.mode == Mode::ProbeBw && probes { cwnd + 2 } else { cwnd }
     }
 
     /// In flight that keeps the pipe full at `gain`.
     fn window_for(&self, bandwidth: Bandwidth, gain: u64) -> u32 {
-        self.with_room_for_bursts(self.product(bandwidth, gain))
+        self.with_room_for_bursts(self.product(bandwidth, gain), gain)
     }
 
     /// Segments that a burst at the present rate has.
@@ -558,6 +569,9 @@ impl Bbr {
 
     /// Segments in the network when the next one may leave: what pacing holds back by then is gone.
     fn in_network(&self, ack: &AckSample, in_flight: u32) -> u32 {
+        if self.older.have(OlderRules::TIMER_PACING) {
+            return in_flight;
+        }
         let wait_us = ack.earliest_departure.saturating_since(ack.arrival.now).as_us();
         let gone = self.bandwidth().segments_in(wait_us);
         let leaving = if self.pacing_gain > UNIT_GAIN { self.burst() } else { 0 };

@@ -119,7 +119,8 @@ impl Policer {
         if let Some(before) = self.bandwidth {
             let difference = Bandwidth(bandwidth.0.abs_diff(before.0));
             if difference.0 * 256 <= RATIO * before.0
-                || difference.pacing_bytes_per_sec(seen.mss, super::UNIT_GAIN) <= MAX_DIFFERENCE_BYTES_PER_SEC
+                || difference.pacing_bytes_per_sec(seen.mss, super::UNIT_GAIN, super::PACING_MARGIN_PERCENT)
+                    <= MAX_DIFFERENCE_BYTES_PER_SEC
             {
                 self.bandwidth = Some(Bandwidth((bandwidth.0 + before.0) / 2));
                 self.state = State::InUse;

@@ -17,8 +17,12 @@ impl Rounds {
     }
 
     fn with_jiffy(jiffy: Duration) -> Self {
+        Self::with(jiffy, OlderRules::default())
+    }
+
+    fn with(jiffy: Duration, older: OlderRules) -> Self {
         let mut rule = Bbr::new(1);
-        let mut window = Window::new(10, u32::MAX);
+        let mut window = Window { older, ..Window::new(10, u32::MAX) };
         rule.init(&mut window, &Context { srtt: Duration::from_ms(10), mss: MSS, jiffy, ..Context::default() });
         let ack = AckSample {
             arrival: AckArrival { mss: MSS, ..AckArrival::default() },
@@ -92,7 +96,11 @@ fn three_rounds_without_a_quarter_more_fill_the_pipe() {
 
 /// A rule in PROBE_BW with a product of 100 segments.
 fn probing() -> Rounds {
-    let mut path = Rounds::new();
+    probing_as(OlderRules::default())
+}
+
+fn probing_as(older: OlderRules) -> Rounds {
+    let mut path = Rounds::with(Duration::from_ms(1), older);
     for segments in [10, 20, 40, 80, 100, 100, 100, 100, 100] {
         path.round(segments, 0, CaState::Open, 50);
     }
@@ -167,6 +175,52 @@ fn the_window_may_grow_by_what_is_acknowledged() {
     // Twice the product, bursts, surplus ACKs (a whole round's 100, bunched): 200 + 100 + 6.
     let probe = if path.rule.phase == 0 { 2 } else { 0 };
     assert_eq!(path.window.cwnd, (150 + 100).min(306 + probe));
+}
+
+#[test]
+fn older_windows_have_no_surplus_and_two_segments_more_in_all_phases() {
+    let window = |older| {
+        let mut path = probing_as(older);
+        path.rule.phase = 3;
+        for _ in 0..3 {
+            path.round(100, 0, CaState::Open, 250);
+        }
+        assert_eq!((path.rule.pacing_gain, path.rule.burst()), (UNIT_GAIN, 9));
+        path.window.cwnd
+    };
+    assert_eq!(window(OlderRules::default()), 328, "twice the product, a round's surplus of 100, and bursts: 27, even");
+    assert_eq!(window(OlderRules::NO_ACK_AGGREGATION), 228);
+    assert_eq!(window(OlderRules::WIDE_PROBES), 330);
+}
+
+#[test]
+fn older_phases_that_probe_need_two_segments_more_in_flight_and_those_that_drain_none() {
+    // The product is 100 segments, and bursts have 12.
+    let limits = |older, phase| {
+        let mut path = probing_as(older);
+        path.rule.pacing_rate = 12_500_000;
+        path.rule.phase = phase;
+        [UNIT_GAIN, CYCLE[0]].map(|gain| path.rule.window_for(path.rule.max_bandwidth.max(), gain))
+    };
+    let (usual, older) = (OlderRules::default(), OlderRules::WIDE_PROBES);
+    assert_eq!((limits(usual, 0), limits(usual, 1)), ([138, 164], [136, 162]), "by the phase");
+    assert_eq!((limits(older, 0), limits(older, 1)), ([136, 164], [136, 164]), "by the gain");
+}
+
+#[test]
+fn older_pacing_is_at_the_whole_bandwidth_and_looks_at_no_departure() {
+    for (older, rate, in_network) in
+        [(OlderRules::default(), 9_900_000, 50), (OlderRules::TIMER_PACING, 10_000_000, 100)]
+    {
+        let mut path = probing_as(older);
+        path.rule.pacing_gain = UNIT_GAIN;
+        path.rule.set_pacing_rate(&mut path.window, Duration::from_ms(10), path.rule.bandwidth(), UNIT_GAIN);
+        let paced = path.window.pacing_rate.as_bytes_per_sec();
+        assert!(paced.abs_diff(rate) < 100, "100 segments of 1000 bytes in 10 ms, less 1 %: {paced}");
+        // What the bandwidth delivers in the 5 ms before the next segment may leave.
+        path.ack.earliest_departure = path.ack.arrival.now + Duration::from_ms(5);
+        assert!(path.rule.in_network(&path.ack, 100).abs_diff(in_network) <= 1);
+    }
 }
 
 #[test]

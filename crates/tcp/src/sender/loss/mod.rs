@@ -41,9 +41,9 @@ impl Sender {
         self.path.tally.lost_out() > 0 || by_count
     }
 
-    /// Neither RACK nor forward acknowledgement finds losses.
+    /// The count of SACKed segments finds losses: in place of RACK and forward acknowledgement, or beside an early RACK.
     pub(in crate::sender) fn marks_by_count(&self) -> bool {
-        !self.settings.rack && !self.settings.profile.fack
+        (!self.settings.rack || self.settings.profile.early_rack) && !self.settings.profile.fack
     }
 
     /// More than `reordering` segments lie between the first hole and the highest SACKed segment.

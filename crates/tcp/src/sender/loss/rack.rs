@@ -86,12 +86,26 @@ impl Sender {
     /// Section 6.2, step 4: the reordering window in microseconds.
     fn reo_wnd_us(&self) -> u32 {
         let path = &self.path;
+        if self.settings.profile.early_rack {
+            return self.early_reo_wnd_us();
+        }
         let is_at_threshold = || !self.settings.rack_no_threshold && path.tally.sacked_out() >= path.reordering.degree;
         if path.reordering.seen == 0 && (path.state >= CaState::Recovery || is_at_threshold()) {
             return 0;
         }
         let min_rtt = path.min_rtt.get();
         ((min_rtt >> 2).saturating_mul(u32::from(path.rack.reo_wnd_steps))).min(path.rtt.srtt_us())
+    }
+
+    /// As up to Linux 4.17: a millisecond, or more while nothing is lost or since reordering was seen.
+    fn early_reo_wnd_us(&self) -> u32 {
+        const LEAST_US: u32 = 1_000;
+        let path = &self.path;
+        if path.reordering.seen == 0 && path.tally.lost_out() > 0 {
+            return LEAST_US;
+        }
+        let steps = u32::from(path.rack.reo_wnd_steps);
+        (path.min_rtt.get() >> 2).saturating_mul(steps).max(LEAST_US).min(path.rtt.srtt_us())
     }
 
     /// Section 6.2, step 4: widens the window after a DSACK, once a round trip.

@@ -91,7 +91,7 @@ impl Sender {
     fn mark_lost_of_path(&mut self) {
         let now_us = self.clock.now_us;
         let head = self.flight.head();
-        let judges_age = self.settings.rack && self.sack_permitted;
+        let judges_age = self.settings.rack && self.sack_permitted && !self.settings.profile.early_rack;
         let mut next = self.flight.of_path_from(&self.path.tally, head, |_| true);
         while let Some(at) = next {
             let is_recent = || self.path.rack.remaining_us(self.flight.get(at), 0, now_us) > 0;

@@ -3,6 +3,7 @@
 //! Each input of the sender leaves a [`Reason`]; [`Sender::next_outgoing`] is called until nothing more may leave for it,
 //! which ends the burst. [`Transmit`] is the state of that: its methods are all that changes the reason.
 
+mod bursts;
 pub(super) mod loss_probe;
 mod nagle;
 mod new_data;
@@ -201,6 +202,11 @@ impl Sender {
     /// What a timer lets out.
     #[cold]
     fn answer_timer(&mut self) -> Option<Outgoing> {
+        if let Some(outgoing) = self.rest_of_burst() {
+            // A probe of new data is a burst where the window has room for one.
+            self.close_probe_burst();
+            return Some(outgoing);
+        }
         match self.transmit.reason {
             Reason::LossProbe => self.send_loss_probe().or_else(|| self.send_more()),
             Reason::WindowProbe => Some(self.window_probe()),
@@ -263,7 +269,7 @@ impl Sender {
         } else if self.transmit.arm {
             self.arm_after_ack();
         }
-        if self.refill_buffer(burst) || self.makes_close() {
+        if (self.sizes.builds_bursts() && self.writes_on()) || self.refill_buffer(burst) || self.makes_close() {
             return self.send_more();
         }
         if self.timer.kind == TimerKind::None && self.flight.is_empty() && self.has_unsent() {

@@ -23,11 +23,11 @@ impl Sender {
     }
 
     /// Whether the peer's window takes the next `len` bytes, and the FIN if it follows them: it needs room as well (RFC 9293,
-    /// section 3.4). Linux 6.1.192 was not tried where the NIC takes bursts: the FIN rides on the last one there.
+    /// section 3.4).
     #[inline(always)]
     pub(super) fn window_takes_next(&self, len: u64) -> bool {
         let end = self.snd_nxt + len;
-        let fin = end == self.buffer.write_seq && self.buffer.close == Close::Made && !self.sizes.builds_bursts();
+        let fin = end == self.buffer.write_seq && self.buffer.close == Close::Made;
         end + u64::from(fin) <= self.window_end()
     }
 
@@ -35,6 +35,11 @@ impl Sender {
     pub(super) fn send_new(&mut self, is_probe: bool) -> Option<Outgoing> {
         if !self.has_unsent() {
             return None;
+        }
+        if self.sizes.builds_bursts()
+            && let Some(outgoing) = self.rest_of_burst()
+        {
+            return Some(outgoing);
         }
         if self.pacing_holds() {
             // The window may be the limit as well, perhaps by what was sent again just now.
@@ -44,6 +49,9 @@ impl Sender {
         if self.path.in_flight() >= self.path.window.cwnd && !is_probe && !self.next_is_final() {
             self.transmit.note_limit();
             return None;
+        }
+        if self.sizes.builds_bursts() {
+            return self.send_burst(is_probe);
         }
         let left = self.buffer.write_seq - self.snd_nxt;
         let full = self.sizes.payload();
@@ -67,14 +75,6 @@ impl Sender {
         }
         if len < self.sizes.mss || fin || is_probe {
             return Some(self.push_new(len, fin));
-        }
-        if self.sizes.builds_bursts() {
-            // Each segment names its path when it leaves, if there are several.
-            let segments = self.next_burst()?.min(if self.has_paths() { 1 } else { u32::MAX });
-            // The whole burst is paced as one.
-            let outgoing = self.push_new_paced(len, fin, len * segments);
-            self.transmit.ready = segments - 1;
-            return Some(outgoing);
         }
         let outgoing = self.push_new(len, fin);
         self.transmit.ready = self.following(1);
@@ -131,11 +131,7 @@ impl Sender {
         let seq = self.snd_nxt;
         debug_assert!(!self.has_paths(), "the segment would have to name its path");
         let mut sent = Sent { seq, len: self.sizes.mss, nic_serial: self.next_nic_serial(), ..Sent::default() };
-        // A paced burst departs as one.
-        let paced = self.path.window.is_paced;
-        let sent_us =
-            if paced { self.flight.get(self.flight.tail().wrapping_sub(1)).sent_us } else { self.clock.now_us };
-        self.path.delivery.stamp(&mut sent, sent_us, false);
+        self.path.delivery.stamp(&mut sent, self.clock.now_us, false);
         self.snd_nxt = sent.end();
         let push = self.buffer.takes_push(self.snd_nxt, self.clock.now);
         if push {
@@ -152,14 +148,32 @@ impl Sender {
         self.push_new_paced(len, fin, len)
     }
 
+    /// Another segment of the burst that is leaving, which departs as one.
+    pub(super) fn push_of_burst(&mut self, len: u32, fin: bool) -> Outgoing {
+        let seq = self.snd_nxt;
+        // Linux puts PSH on each burst of several segments.
+        let push = fin | self.buffer.takes_push(seq + u64::from(len), self.clock.now) | self.ends_burst(len);
+        let sent_us = self.flight.get(self.flight.tail().wrapping_sub(1)).sent_us;
+        self.keep_new(len, fin, push, sent_us);
+        Outgoing { seq, len, fin, push, is_new: true }
+    }
+
     /// `paced` bytes count for pacing.
     #[inline]
-    fn push_new_paced(&mut self, len: u32, fin: bool, paced: u32) -> Outgoing {
+    pub(super) fn push_new_paced(&mut self, len: u32, fin: bool, paced: u32) -> Outgoing {
         let seq = self.snd_nxt;
         // A FIN without payload has no PSH in Linux 6.1.
         let push = len > 0 && (fin || self.buffer.takes_push(seq + u64::from(len), self.clock.now));
         self.note_start();
         let sent_us = self.pace(paced);
+        self.keep_new(len, fin, push, sent_us);
+        Outgoing { seq, len, fin, push, is_new: true }
+    }
+
+    /// Keeps the record of a new segment that was sent at `sent_us`.
+    #[inline]
+    fn keep_new(&mut self, len: u32, fin: bool, push: bool, sent_us: u64) {
+        let seq = self.snd_nxt;
         let mut sent = Sent {
             seq,
             len: len + u32::from(fin),
@@ -182,7 +196,6 @@ impl Sender {
         self.transmit.burst += 1;
         // A FIN alone is no data segment.
         self.counters.segments += u64::from(len > 0);
-        Outgoing { seq, len, fin, push, is_new: true }
     }
 
     /// Notifies the rule if nothing is in flight before a segment with data is sent.

@@ -116,7 +116,8 @@ impl Sender {
         if rate > 0 && self.counters.segments + 1 >= UNPACED_SEGMENTS {
             let gap = u64::from(len) * NS_PER_SEC / rate;
             // A timer that was late gives back at most half of the gap.
-            departure += gap - (leaves - before).min(gap / 2);
+            let credit = if self.settings.profile.timer_pacing { 0 } else { (leaves - before).min(gap / 2) };
+            departure += gap - credit;
         }
         self.path.pacing.departure = Instant::from_ps(departure * PS_PER_NS);
         leaves / NS_PER_US
@@ -150,6 +151,15 @@ mod tests {
             assert_eq!(sender.path.pacing.departure, Instant::from_ps(departure_ns * 1_000), "after {gaps} gaps");
             sender.clock.advance(sender.path.pacing.departure);
         }
+    }
+
+    #[test]
+    fn older_stacks_give_no_credit_for_a_late_departure() {
+        let mut sender = paced(1_000_000_000);
+        sender.settings.profile.timer_pacing = true;
+        sender.clock.advance(Instant::from_ps(1_000_000_000));
+        sender.pace(8_000);
+        assert_eq!(sender.path.pacing.departure, Instant::from_ps(1_008_000_000));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use daybreak_units::Instant;
 
 use crate::config::Profile;
 use crate::sender::Sender;
+use crate::sender::transmit::bursts::Bursts;
 use crate::sender::transmit::nagle::Nagle;
 
 /// Memory of a segment besides its payload: the socket buffer's descriptor (256 bytes) and its head
@@ -53,6 +54,8 @@ pub(crate) enum Close {
 pub(crate) struct SendBuffer {
     /// Whether its last bytes wait for more.
     pub nagle: Nagle,
+    /// How it is divided, where the NIC takes bursts.
+    pub bursts: Option<Box<Bursts>>,
     /// End of what the application wants to send.
     app_end: u64,
     /// `sk_sndbuf`.
@@ -93,6 +96,7 @@ impl SendBuffer {
     pub fn new(size: u64, max: u64) -> Self {
         Self {
             nagle: Nagle::default(),
+            bursts: None,
             app_end: 1,
             write_seq: 1,
             size,
@@ -199,21 +203,65 @@ impl SendBuffer {
     }
 
     /// PSH does not stand at `end` if nothing stands behind it.
-    fn unpush(&mut self, end: u64) {
+    /// True if it stood there.
+    pub(super) fn unpush(&mut self, end: u64) -> bool {
         if self.pushes.back() == Some(&end) {
             self.pushes.pop_back();
         } else if self.pushes.is_empty() && self.next_push == end {
             self.next_push = u64::MAX;
+        } else {
+            return false;
         }
+        true
     }
 
-    fn push_at(&mut self, end: u64) {
+    pub(super) fn push_at(&mut self, end: u64) {
         self.pushed = end;
+        self.keep_push(end);
+    }
+
+    /// PSH stands at `end`, behind all others.
+    pub(super) fn keep_push(&mut self, end: u64) {
         if self.next_push == u64::MAX {
             self.next_push = end;
         } else {
             self.pushes.push_back(end);
         }
+    }
+
+    /// `sk_sndbuf`.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// End of the last segment that PSH was put on (`pushed_seq`).
+    pub(super) fn pushed(&self) -> u64 {
+        self.pushed
+    }
+
+    /// The application writes up to `end`, or as much as it has: the end of that, and whether it was all.
+    pub(super) fn write_up_to(&mut self, end: u64) -> (u64, bool) {
+        self.write_seq = end.min(self.app_end);
+        self.nagle.on_written();
+        (self.write_seq, self.is_complete())
+    }
+
+    /// The application waits for room. PSH goes on what waits.
+    pub(super) fn wait_for_room(&mut self, now: Instant, snd_una: u64, has_unsent: bool) {
+        self.full = true;
+        self.filled = Some((now, snd_una));
+        (self.wrote_at, self.written) = (now, 0);
+        if has_unsent {
+            self.unpush(self.write_seq);
+            self.push_at(self.write_seq);
+        }
+    }
+
+    /// The application's write returns. PSH goes on its end.
+    pub(super) fn return_from_write(&mut self, now: Instant) {
+        (self.full, self.filled) = (false, None);
+        (self.wrote_at, self.written) = (now, self.write_seq);
+        self.push_at(self.write_seq);
     }
 
     /// All that the application wants to write is in the socket.
@@ -241,10 +289,13 @@ impl Sender {
             self.buffer.full = false;
             return;
         }
+        if self.sizes.builds_bursts() {
+            return self.write_buffers();
+        }
         let start = self.buffer.write_seq;
         let had_unsent = start > self.snd_nxt;
         let unsent = start.saturating_sub(self.snd_nxt.max(self.sizes.built_end));
-        let segment = u64::from(self.sizes.segments_a_burst() * self.sizes.mss);
+        let segment = u64::from(self.sizes.mss);
         let tail_room = unsent.next_multiple_of(segment) - unsent;
         let left = self.buffer.size.saturating_sub(self.memory() + tail_room);
         let room = tail_room + left.div_ceil(segment + self.sizes.overhead) * segment;
@@ -252,18 +303,17 @@ impl Sender {
         self.buffer.full = end < self.buffer.app_end;
         self.buffer.filled = self.buffer.full.then_some((self.clock.now, self.snd_una));
         if end > start {
-            let mss = u64::from(self.sizes.mss);
             self.buffer.write_seq = end;
             self.buffer.nagle.on_written();
-            let started = unsent % mss;
-            if started > 0 {
+            if tail_room > 0 {
                 // The last segment grows, so that it is no longer the end of a write.
                 self.buffer.unpush(start);
             }
-            self.buffer.mark_pushes(start + mss - started, mss, u64::from(self.peer.max_window));
+            let first_full = start + if tail_room > 0 { tail_room } else { segment };
+            self.buffer.mark_pushes(first_full, segment, u64::from(self.peer.max_window));
             self.buffer.wrote_at = self.clock.now;
             self.buffer.written = if self.buffer.full { 0 } else { end };
-            if self.buffer.full && !self.sizes.builds_bursts() {
+            if self.buffer.full {
                 self.buffer.waiting = (end, self.clock.now);
             }
             if !had_unsent {
@@ -275,12 +325,20 @@ impl Sender {
     /// Memory of what is in the socket.
     pub(crate) fn memory(&self) -> u64 {
         let first = self.flight.first().map_or(self.snd_nxt, |sent| sent.seq);
-        let a_burst = u64::from(self.sizes.segments_a_burst());
+        if let Some(bursts) = &self.buffer.bursts {
+            return self.memory_with(bursts);
+        }
         let sent = u64::from(self.flight.len()) - self.flight.merged();
         let built = if self.sizes.built_end > self.snd_nxt { self.built_segments() } else { 0 };
         let unsent = self.buffer.write_seq.saturating_sub(self.snd_nxt.max(self.sizes.built_end));
-        let unsent = built + unsent.div_ceil(a_burst * u64::from(self.sizes.mss));
-        self.buffer.write_seq.saturating_sub(first) + (sent.div_ceil(a_burst) + unsent) * self.sizes.overhead
+        let unsent = built + unsent.div_ceil(u64::from(self.sizes.mss));
+        self.buffer.write_seq.saturating_sub(first) + (sent + unsent) * self.sizes.overhead
+    }
+
+    /// [`Sender::memory`] of buffers of several segments.
+    pub(super) fn memory_with(&self, bursts: &Bursts) -> u64 {
+        let first = self.flight.first().map_or(self.snd_nxt, |sent| sent.seq);
+        self.buffer.write_seq.saturating_sub(first) + bursts.count(self.snd_una) * self.sizes.overhead
     }
 
     /// The handshake is done: sizes the buffer for the initial window.

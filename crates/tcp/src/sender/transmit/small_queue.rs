@@ -114,9 +114,9 @@ impl Sender {
         if !self.has_small_queue || self.flight.is_empty() || !self.buffer.returns_from_write(self.clock.now) {
             return false;
         }
-        let a_burst = u64::from(self.sizes.segments_a_burst());
-        let corks = left < a_burst * u64::from(self.sizes.payload())
-            && self.small_queue.held >= left + a_burst * self.sizes.overhead;
+        let bursts = self.sizes.builds_bursts();
+        let full = if bursts { self.sizes.full_buffer(self.peer.max_window) } else { u64::from(self.sizes.payload()) };
+        let corks = left < full && self.small_queue.held >= left + self.sizes.overhead;
         self.small_queue.throttled |= corks;
         corks
     }

@@ -1,11 +1,17 @@
 //! Segmentation bursts: with TSO the stack hands the NIC several segments at once.
 //!
-//! A burst is as long as a millisecond of the pacing rate, longer on short paths, at most
-//! `tso_max_bytes`, and at most half of the window. A burst that the window would cut short may wait
-//! for the next ACK, if that is due soon. Segments still leave one by one here, back to back.
+//! What the application writes lies in buffers of up to `tso_max_bytes`, and of no more than half of the peer's largest
+//! window; what a later write adds lies in the last one as long as that waits and has room. A burst is of one buffer. It is
+//! as long as a millisecond of the pacing rate, longer on short paths, and at most half of the window; what it leaves of
+//! its buffer stays one. A burst that the window would cut short may wait for the next ACK, if that is due soon. Segments
+//! leave one by one here, back to back.
+//!
+//! Held beside Linux 6.1.192, whose stack does so without a NIC that has TSO as well (GSO).
 
 use daybreak_units::Duration;
 
+use super::Outgoing;
+use super::bursts::Pause;
 use crate::congestion::CaState;
 use crate::sender::Sender;
 use crate::sender::transmit::send_buffer::Close;
@@ -16,69 +22,229 @@ const RTT_LOG: u32 = 9;
 const WINDOW_DIVISOR: u64 = 3;
 /// A flow that has been silent for longer does not wait.
 const RECENT: Duration = Duration::from_ms(1);
+/// Nor does one whose next ACK is due later than this, or than half of the RTT.
+const SOON: Duration = Duration::from_ms(1);
+
+/// The buffer that is next: of one segment at most, it leaves as segments do.
+#[derive(Clone, Copy, Debug)]
+struct NextBuffer {
+    /// Payload.
+    len: u64,
+    /// Nothing lies behind it.
+    is_last: bool,
+    /// The FIN follows it.
+    fin: bool,
+}
 
 impl Sender {
+    /// The application writes into buffers, each of which begins while any memory is left, until one is full that leads to
+    /// a transmission, or there is no more room, or no more to write.
+    pub(super) fn write_buffers(&mut self) {
+        let size_goal = self.sizes.full_buffer(self.peer.max_window);
+        let half_window = u64::from(self.peer.max_window) / 2;
+        let Some(mut bursts) = self.buffer.bursts.take() else { return };
+        if bursts.waiting() == 0 && !bursts.is_writing() {
+            self.restart_after_idle();
+        }
+        // What an earlier write of this instant holds back is looked at anew.
+        bursts.resume();
+        loop {
+            let start = self.buffer.write_seq;
+            let last = bursts.last_len(self.snd_nxt).filter(|&len| len < size_goal);
+            if last.is_none() && self.memory_with(&bursts) >= self.buffer.size() {
+                self.buffer.wait_for_room(self.clock.now, self.snd_una, bursts.waiting() > 0);
+                break;
+            }
+            let (end, is_complete) = self.buffer.write_up_to(start + size_goal - last.unwrap_or(0));
+            // A write takes the PSH off what an earlier one has left; its own stays at the end.
+            if last.is_some() && self.buffer.unpush(start) && bursts.is_writing() {
+                self.buffer.keep_push(end);
+            }
+            bursts.write(end, last.is_some(), is_complete);
+            if is_complete {
+                self.buffer.return_from_write(self.clock.now);
+                if self.autocorks(bursts.last_len(self.snd_nxt).unwrap_or(0)) {
+                    bursts.pause_for(Pause::Nothing);
+                }
+                break;
+            }
+            if end > self.buffer.pushed() + half_window {
+                self.buffer.push_at(end);
+                bursts.pause_for(Pause::All);
+                break;
+            }
+            if bursts.waiting() == 1 {
+                bursts.pause_for(Pause::One);
+                break;
+            }
+        }
+        self.buffer.bursts = Some(bursts);
+    }
+
+    /// What a full buffer lets out has left: the write goes on. True if there was one.
+    pub(super) fn writes_on(&mut self) -> bool {
+        let Some(bursts) = &mut self.buffer.bursts else { return false };
+        let goes_on = bursts.resume();
+        if goes_on {
+            self.write_buffers();
+        }
+        goes_on
+    }
+
+    /// A segment of the burst that is leaving.
+    #[inline]
+    pub(super) fn rest_of_burst(&mut self) -> Option<Outgoing> {
+        let leaving = self.buffer.bursts.as_ref()?.leaving();
+        if leaving <= self.snd_nxt {
+            return None;
+        }
+        let len = (leaving - self.snd_nxt).min(u64::from(self.sizes.payload())) as u32;
+        let ends = self.snd_nxt + u64::from(len) == self.buffer.write_seq;
+        Some(self.push_of_burst(len, ends && self.buffer.close == Close::Made))
+    }
+
+    /// The next `len` bytes are the last of the burst that is leaving.
+    pub(super) fn ends_burst(&self, len: u32) -> bool {
+        self.buffer.bursts.as_ref().is_some_and(|bursts| bursts.leaving() == self.snd_nxt + u64::from(len))
+    }
+
+    /// The first segment of the next burst, or the only one. There is data to send, or a FIN.
+    pub(super) fn send_burst(&mut self, is_probe: bool) -> Option<Outgoing> {
+        let pause = self.buffer.bursts.as_ref().and_then(|bursts| bursts.pause());
+        if pause == Some(Pause::Nothing) {
+            return None;
+        }
+        let next = self.next_buffer();
+        let mss = u64::from(self.sizes.payload());
+        let is_one = next.len <= mss;
+        let first_end = self.snd_nxt + if is_one { next.len + u64::from(next.fin) } else { mss };
+        if first_end > self.window_end() {
+            return None;
+        }
+        let holds = self.buffer.nagle.holds(self.snd_una, self.flight.is_empty());
+        if is_one {
+            if next.len < mss && next.is_last && !next.fin && !is_probe && holds {
+                return None;
+            }
+        } else {
+            let goal = self.burst_goal();
+            let is_pushed = is_probe || pause == Some(Pause::One);
+            if !is_pushed && self.burst_waits(goal, next) {
+                return None;
+            }
+        }
+        let len = if is_one { next.len } else { self.burst_len(next, holds) };
+        if len < next.len {
+            // It has a buffer of its own, also if the host's queue is too full for it.
+            self.split_buffer(len);
+        }
+        if self.small_queue_holds(len as u32, 0) {
+            return None;
+        }
+        let first = len.min(mss) as u32;
+        let fin = next.fin && u64::from(first) == next.len;
+        self.leave_buffer(len);
+        // The whole burst is paced as one.
+        Some(self.push_new_paced(first, fin, len as u32))
+    }
+
+    /// The next `len` bytes leave their buffer.
+    pub(super) fn leave_buffer(&mut self, len: u64) {
+        if let Some(bursts) = self.buffer.bursts.as_mut().filter(|_| len > 0) {
+            bursts.send(self.snd_una, self.snd_nxt + len);
+        }
+    }
+
+    fn split_buffer(&mut self, len: u64) {
+        if let Some(bursts) = &mut self.buffer.bursts {
+            bursts.split(self.snd_nxt + len);
+        }
+    }
+
+    fn next_buffer(&self) -> NextBuffer {
+        let write_seq = self.buffer.write_seq;
+        let end = self.buffer.bursts.as_ref().and_then(|bursts| bursts.next_end()).unwrap_or(write_seq);
+        let is_last = end == write_seq;
+        NextBuffer { len: end - self.snd_nxt, is_last, fin: is_last && self.buffer.close == Close::Made }
+    }
+
+    /// Payload of the burst that leaves now (`tcp_mss_split_point`): at most as many whole segments as both windows and the
+    /// length of bursts allow. The last bytes of a buffer fill no segment, and go with it unless Nagle holds them back.
+    fn burst_len(&self, next: NextBuffer, holds: bool) -> u64 {
+        let mss = u64::from(self.sizes.payload());
+        let path = &self.path;
+        let half = u64::from((path.window.cwnd / 2).max(1));
+        // A probe leaves also where the congestion window has no room, one segment long then.
+        let free = u64::from(path.window.cwnd.saturating_sub(path.in_flight())).clamp(1, half);
+        let most = mss * free.min(self.burst_goal());
+        // Each segment names its path when it leaves, if there are several.
+        let most = if self.has_paths() { mss } else { most };
+        let window = self.window_end() - self.snd_nxt;
+        if most <= window && !next.is_last {
+            return most.min(next.len);
+        }
+        let needed = next.len.min(window);
+        if most <= needed {
+            return most;
+        }
+        if holds { needed - needed % mss } else { needed }
+    }
+
     /// Full segments of the longest burst now.
     fn burst_goal(&self) -> u64 {
         let most = u64::from(self.sizes.tso_max_bytes);
         let mut bytes = self.path.window.pacing_rate.as_bytes_per_sec() >> 10;
         let halvings = self.path.min_rtt.get() >> RTT_LOG;
-        if halvings < u32::BITS {
+        if halvings < u32::BITS && !self.settings.profile.no_rtt_bursts {
             bytes += most >> halvings;
         }
-        let segments = bytes.min(most) / u64::from(self.sizes.mss);
+        let segments = bytes.min(most) / u64::from(self.sizes.payload());
         segments.max(u64::from(self.path.rule.min_tso_segments()))
     }
 
-    /// Full segments of the burst that may leave now; `None` when it waits. There is at least one
-    /// full segment to send, and room for it.
-    pub(crate) fn next_burst(&mut self) -> Option<u32> {
-        let goal = self.burst_goal();
-        if self.burst_waits(goal) {
-            return None;
-        }
-        let mss = u64::from(self.sizes.mss);
-        let path = &self.path;
-        let half = u64::from((path.window.cwnd / 2).max(1));
-        let quota = u64::from(path.window.cwnd - path.in_flight()).min(half);
-        let data = (self.buffer.write_seq - self.snd_nxt) / mss;
-        let window = (self.window_end() - self.snd_nxt) / mss;
-        // A FIN ends a burst: the segment that carries it is looked at by itself.
-        let fin = self.buffer.close == Close::Made && (self.buffer.write_seq - self.snd_nxt).is_multiple_of(mss);
-        let data = data - u64::from(fin && data > 1);
-        Some(goal.min(quota).min(data).min(window).max(1) as u32)
-    }
-
     /// Whether it is better to wait for an ACK that lets a longer burst go.
-    fn burst_waits(&mut self, goal: u64) -> bool {
+    fn burst_waits(&mut self, goal: u64, next: NextBuffer) -> bool {
         let path = &self.path;
-        if path.state >= CaState::Recovery || self.clock.now.saturating_since(path.pacing.departure) > RECENT {
+        if path.state >= CaState::Recovery || !self.sent_lately() {
             return false;
         }
         let mss = u64::from(self.sizes.mss);
         let by_peer = self.window_end().saturating_sub(self.snd_nxt);
         let by_cwnd = u64::from(path.window.cwnd - path.in_flight()) * mss;
         let room = by_peer.min(by_cwnd);
+        if room >= goal * mss || (!next.is_last && room >= next.len) {
+            return false;
+        }
         let window = u64::from(self.peer.window).min(u64::from(path.window.cwnd) * mss);
-        if room >= goal * mss || room >= window / WINDOW_DIVISOR {
+        if room >= window / WINDOW_DIVISOR || !self.ack_is_due() {
             return false;
         }
-        let Some(first) = self.flight.first() else { return false };
-        let age_us = self.clock.now_us.saturating_sub(first.sent_us);
-        if age_us < u64::from(path.rtt.srtt_x8() >> 4) {
-            return false;
-        }
-        let unsent = self.buffer.write_seq - self.snd_nxt;
-        let length = unsent.min(goal * mss);
         if by_cwnd < by_peer {
-            if by_cwnd <= length {
+            if by_cwnd <= next.len {
                 self.transmit.note_limit();
                 return true;
             }
-        } else if by_peer <= length {
+        } else if by_peer <= next.len {
             return true;
         }
-        !(self.buffer.close == Close::Made && unsent <= length)
+        !next.fin
+    }
+
+    /// The ACK of what is out longest will be here soon.
+    fn ack_is_due(&self) -> bool {
+        let Some(first) = self.flight.first() else { return false };
+        let srtt_ns = u64::from(self.path.rtt.srtt_x8()) * 125;
+        let due_in_ns = (first.sent_us * 1_000 + srtt_ns).saturating_sub(self.clock.now.as_ns());
+        let soon_ns = if self.settings.profile.tick_bursts { u64::MAX } else { SOON.as_ns() };
+        due_in_ns <= (srtt_ns / 2).min(soon_ns)
+    }
+
+    /// Otherwise no burst waits.
+    fn sent_lately(&self) -> bool {
+        if self.settings.profile.tick_bursts {
+            return self.transmit.last_sent_jiffies() == self.clock.jiffies;
+        }
+        self.clock.now.saturating_since(self.path.pacing.departure) <= RECENT
     }
 }
 
@@ -87,6 +253,9 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::congestion;
+    use crate::sender::Opening;
+    use crate::sender::sizes::FullSegment;
+    use daybreak_units::Instant;
 
     fn sender() -> Sender {
         let rule = congestion::find("reno").expect("a rule").rule(1);
@@ -107,6 +276,103 @@ mod tests {
             let mut sender = sender();
             sender.path.min_rtt.sample(0, rtt_us);
             assert_eq!(sender.burst_goal(), segments, "a minimum RTT of {rtt_us} us");
+            sender.settings.profile.no_rtt_bursts = true;
+            assert_eq!(sender.burst_goal(), 2);
+        }
+    }
+
+    #[test]
+    fn older_bursts_wait_within_a_tick() {
+        // 4 ms of ticks: what left 3 ms ago in this tick is recent, what left 1 ms ago in the one before is not.
+        for (tick_bursts, sent_ms, now_ms, waits) in
+            [(false, 4, 7, false), (true, 4, 7, true), (false, 7, 8, true), (true, 7, 8, false)]
+        {
+            let rule = congestion::find("reno").expect("a rule").rule(1);
+            let config = Config { tso_max_bytes: 65_343, jiffy: Duration::from_ms(4), ..Config::default() };
+            let mut sender = Sender::new(&config, rule);
+            sender.settings.profile.tick_bursts = tick_bursts;
+            let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+            sender.clock.advance(at(sent_ms));
+            sender.transmit.start(sender.clock.jiffies);
+            sender.path.pacing.departure = at(sent_ms);
+            sender.clock.advance(at(now_ms));
+            assert_eq!(sender.sent_lately(), waits, "sent at {sent_ms} ms, now {now_ms}");
+        }
+    }
+
+    /// A sender whose peer offers a window of 63,360 bytes, of which half is 31,680.
+    fn writer(mss: u32, tso_max_bytes: u32, limit: Option<u64>) -> Sender {
+        let config = Config { tso_max_bytes, limit_output_bytes: limit, ..Config::default() };
+        let mut sender = Sender::new(&config, congestion::find("reno").expect("a rule").rule(1));
+        sender.negotiate(FullSegment { payload: mss, options: 12, mss_of_peer: mss + 12 }, true, false);
+        sender.begin(Instant::ZERO);
+        sender.on_window(63_360);
+        let window = 63_360;
+        sender.start(Opening { syn_retransmits: 0, rtt_us: Some(53_000), is_client: true, window });
+        sender
+    }
+
+    /// Ends of the segments that leave, in segments, those with PSH apart.
+    fn ends(sender: &mut Sender) -> (Vec<u64>, Vec<u64>) {
+        let mss = u64::from(sender.sizes.mss);
+        let (mut plain, mut pushed) = (Vec::new(), Vec::new());
+        while let Some(out) = sender.next_outgoing() {
+            sender.on_nic_queued(out.len + 52);
+            let list = if out.push { &mut pushed } else { &mut plain };
+            list.push((out.seq - 1 + u64::from(out.len)).div_ceil(mss));
+        }
+        (plain, pushed)
+    }
+
+    /// Linux 6.1.192 sends so at the start of scenario 57 of `--wide --random 60 --seed 79` with buffers of 16,384 bytes: they
+    /// hold three segments, of which two are a burst; the third is filled up again. The ninth is the end of a buffer that is
+    /// pushed, since more than half of the window was written; the tenth is all that the congestion window has room for.
+    #[test]
+    fn while_the_application_writes_each_full_buffer_lets_a_burst_go() {
+        let mut sender = writer(4_300, 16_191, None);
+        sender.write(Instant::ZERO, 1_000_000);
+        assert_eq!(ends(&mut sender), (vec![1, 3, 5, 7, 10], vec![2, 4, 6, 8, 9]));
+    }
+
+    #[test]
+    fn a_burst_that_the_hosts_queue_holds_back_has_been_cut_off() {
+        let mut sender = writer(1_440, 7_999, Some(6_000));
+        sender.write(Instant::ZERO, 1_000_000);
+        assert_eq!(ends(&mut sender), (vec![1, 3], vec![2, 4]));
+        let bursts = sender.buffer.bursts.as_mut().expect("it builds bursts");
+        assert_eq!(bursts.next_end(), Some(1 + 6 * 1_440));
+        bursts.send(1, 1 + 6 * 1_440);
+        assert_eq!(bursts.next_end(), Some(1 + 11 * 1_440), "what lies behind it has been filled up");
+    }
+
+    #[test]
+    fn what_the_peers_window_cuts_off_leaves_although_it_fills_no_segment() {
+        let mut sender = writer(1_440, 65_343, None);
+        sender.peer.window = 5_000;
+        sender.write(Instant::ZERO, 30_000);
+        let mut sent = Vec::new();
+        while let Some(out) = sender.next_outgoing() {
+            sent.push(out.len);
+        }
+        assert_eq!(sent, [1_440, 1_440, 1_440, 680]);
+    }
+
+    #[test]
+    fn a_write_is_corked_or_leaves_as_a_whole() {
+        // Nothing is out: no part of a write waits for more. Its last 100 bytes wait for the small queue.
+        let mut sender = writer(1_440, 7_999, Some(1 << 20));
+        sender.write(Instant::ZERO, 4 * 1_440 + 100);
+        assert_eq!(ends(&mut sender), (vec![1, 3], vec![2, 4]));
+        (0..4).for_each(|_| sender.on_nic_freed(Instant::ZERO, 1_492));
+        assert_eq!(ends(&mut sender), (vec![], vec![5]));
+        // The host's queue holds 868 bytes of memory: a write of 100 waits for more, or for a departure, one of 101 does not.
+        for (bytes, corks) in [(101, false), (100, true)] {
+            let mut sender = writer(1_440, 7_999, Some(1 << 20));
+            sender.buffer.nagle.set_nodelay(true);
+            sender.write(Instant::ZERO, 100);
+            ends(&mut sender);
+            sender.write(Instant::ZERO, bytes);
+            assert_eq!(ends(&mut sender).1.is_empty(), corks, "{bytes}");
         }
     }
 }

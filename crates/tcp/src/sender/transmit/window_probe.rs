@@ -40,6 +40,7 @@ impl Sender {
         // Linux 6.1 pushes it. Of a segment that it splits, the rest stays a segment of its own, and is pushed as well.
         let whole = self.snd_nxt + size;
         let small_end = self.buffer.nagle.small_end();
+        self.leave_buffer(u64::from(len));
         let mut outgoing = self.push_new(len, false);
         // No small segment has to wait for it.
         self.buffer.nagle.on_small(small_end);
@@ -47,7 +48,9 @@ impl Sender {
         let at = self.flight.tail().wrapping_sub(1);
         self.flight.push_mark(at);
         if whole > self.snd_nxt {
-            self.keep_rest(whole);
+            if !self.sizes.builds_bursts() {
+                self.keep_rest(whole);
+            }
             self.buffer.push_next(whole);
         }
         self.close_probe_burst();
