@@ -163,7 +163,7 @@ def test_numbers_are_counted_by_where_they_are_from():
     assert rows["5.p50_packet.32p"].statement == rows["5.p50_all.32p"].statement
 
 
-@pytest.mark.parametrize(("place", "mode"), [("etalon", "full"), ("etalon-kernel", "quick")])
+@pytest.mark.parametrize(("place", "mode"), [("etalon", "full"), ("etalon-kernel", "full")])
 def test_values_are_read_from_the_tables_of_a_result(place, mode):
     scale = STUDY.scales[mode]
     folder = ROOT / "docs/results" / place
@@ -177,10 +177,10 @@ def test_values_are_read_from_the_tables_of_a_result(place, mode):
 
 
 def test_what_the_tables_of_a_result_do_not_have_is_not_judged_from_them():
-    board = Scoreboard("etalon", engine="kernel", mode="quick", seeds=1, published=STUDY.published())
-    folder = ROOT / "docs/results/etalon-kernel/tables"
-    evidence = {one: STUDY.measured(one, STUDY.again(one, folder)) for one in claims.headline(QUICK)}
-    claims.judge_headline(board, evidence, QUICK)
+    board = Scoreboard("etalon", engine="kernel", mode="full", seeds=3, published=STUDY.published())
+    folder, scale = ROOT / "docs/results/etalon-kernel/tables", STUDY.scales["full"]
+    evidence = {one: STUDY.measured(one, STUDY.again(one, folder)) for one in claims.headline(scale)}
+    claims.judge_headline(board, evidence, scale)
     rows = {claim.id: claim.verdict for claim in board.claims}
     assert {name for name, verdict in rows.items() if verdict == "not-evaluated"} == {
         "headline.buffers",
@@ -292,7 +292,8 @@ def test_the_model_is_set_beside_linux_in_the_same_scenarios(monkeypatch):
     monkeypatch.setattr(beside, "run_many", made_up)
     table = beside.beside(SCALES["quick"])
     assert ran["simulated"] == ran["kernel"] and len(ran["kernel"]) == table.height
-    assert {job[0].stack.hz for job in ran["kernel"]} == {1000}, "both have the kernel engine's hosts"
+    stacks = {(job[0].stack.hz, job[0].stack.tso_max_bytes, job[0].stack.legacy) for job in ran["kernel"]}
+    assert stacks == {(250, 65_536, ())}, "the emulator's hosts, with the TCP of Linux 6.1"
     assert table["utilisation_linux"].to_list() == [49.0 + n for n in range(table.height)]
     assert table["p99_packet_difference"].unique().to_list() == [1.0]
     settings = table["setting"].to_list()

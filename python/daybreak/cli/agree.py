@@ -66,7 +66,8 @@ def agree(
         int | None,
         typer.Option(
             help="With --segments or --receivers: tso_max_bytes of the hosts, the largest burst; by default 0, none.",
-            min=1, max=65_536,
+            min=1,
+            max=65_536,
         ),
     ] = None,
     kernel: Annotated[
