@@ -204,7 +204,8 @@ fn profile(stack: &Stack) -> Profile {
     profile
 }
 
-/// What Linux 6.1 keeps of the largest burst for headers, and a byte (`MAX_TCP_HEADER + 1` without tunnels and wireless).
+/// What Linux 6.1 keeps of the largest burst for headers, and a byte (`MAX_TCP_HEADER + 1` without tunnels or wireless
+/// devices).
 const BURST_HEADERS: u32 = 193;
 
 /// The settings of an endpoint; what the plan leaves out is Linux's default.

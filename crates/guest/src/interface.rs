@@ -113,7 +113,7 @@ pub fn up(device: u32, mtu: u32) -> Request {
     request
 }
 
-/// Sets up a host's NIC, to which TCP hands bursts of up to `burst_bytes`; every packet is one segment if that is no more than one.
+/// Sets up a host's NIC. TCP hands it bursts of up to `burst_bytes`, or single segments where that is not above `mtu`.
 pub fn nic_up(device: u32, mac: [u8; 6], mtu: u32, burst_bytes: u32) -> Request {
     let mut request = up(device, mtu);
     request.put(IFLA_ADDRESS, &mac);

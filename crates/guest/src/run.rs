@@ -127,13 +127,12 @@ fn socket_row(plan: &Plan, socket: &Socket, now: Instant) -> SocketRow {
     let planned = plan.rules.iter().position(|rule| rule.name == *congestion);
     let modelled = || Some(plan.rules.len() + REGISTRY.iter().position(|entry| entry.name == congestion)?);
     let row = info.window_row(0, now, false);
-    let paces = find(congestion).is_ok_and(|entry| entry.capabilities.needs_pacing);
     SocketRow {
         ends: *ends,
         variant: planned.or_else(modelled).map_or(UNKNOWN, |index| index as u32),
         sent: info.bytes_sent,
-        window: if paces { row } else { WindowRow { pacing_bps: 0, ..row } },
-        outstanding_of_opener: info.window_row(0, now, true).outstanding_bytes,
+        window: if needs_pacing(congestion) { row } else { WindowRow { pacing_bps: 0, ..row } },
+        outstanding_of_opener: info.outstanding_bytes(true),
     }
 }
 
@@ -141,8 +140,11 @@ fn socket_row(plan: &Plan, socket: &Socket, now: Instant) -> SocketRow {
 fn paces(plan: &Plan, flow: &Flow) -> bool {
     let by_response = matches!(flow.application, Application::RequestResponse { .. });
     let stack = if by_response { flow.dst_stack } else { flow.src_stack };
-    let rule = find(&plan.rules[flow.rule as usize].name);
-    plan.stacks[stack as usize].max_pacing_rate_bps.is_some() || rule.is_ok_and(|entry| entry.capabilities.needs_pacing)
+    plan.stacks[stack as usize].max_pacing_rate_bps.is_some() || needs_pacing(&plan.rules[flow.rule as usize].name)
+}
+
+fn needs_pacing(rule: &str) -> bool {
+    find(rule).is_ok_and(|entry| entry.capabilities.needs_pacing)
 }
 
 /// The final state of sockets and counters.

@@ -34,31 +34,35 @@ pub struct Socket {
 
 /// The sockets of one namespace.
 #[derive(Debug)]
-pub struct Sockets(Fd);
+pub struct Sockets {
+    netlink: Fd,
+    /// With IPv6 in the kernel, sockets of IPv6 whose addresses are of IPv4 as well.
+    families: &'static [i32],
+}
 
 impl Sockets {
     /// Those of a namespace, in which the calling thread remains.
     pub fn of(namespace: &Fd) -> Result<Self, GuestError> {
         system::enter_network(namespace)?;
-        let socket = system::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_SOCK_DIAG, "open sock_diag")?;
-        Ok(Self(socket))
+        let netlink = system::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_SOCK_DIAG, "open sock_diag")?;
+        let families = if system::has_ipv6() { &[libc::AF_INET, libc::AF_INET6][..] } else { &[libc::AF_INET] };
+        Ok(Self { netlink, families })
     }
 
-    /// All that are connected now. With IPv6 in the kernel, those of IPv6 whose addresses are of IPv4 as well.
+    /// All that are connected now.
     pub fn connected(&self) -> Result<Vec<Socket>, GuestError> {
         let mut found = Vec::new();
-        let families = if system::has_ipv6() { &[libc::AF_INET, libc::AF_INET6][..] } else { &[libc::AF_INET] };
-        for &family in families {
+        for &family in self.families {
             self.dump(family as u8, &mut found).map_err(|error| GuestError::io("list the sockets", error))?;
         }
         Ok(found)
     }
 
     fn dump(&self, family: u8, found: &mut Vec<Socket>) -> io::Result<()> {
-        system::send(self.0.as_raw_fd(), &request(family))?;
+        system::send(self.netlink.as_raw_fd(), &request(family))?;
         let mut buffer = [0; 1 << 15];
         loop {
-            let length = system::receive(self.0.as_raw_fd(), &mut buffer)?;
+            let length = system::receive(self.netlink.as_raw_fd(), &mut buffer)?;
             if parse(&buffer[..length], found)? {
                 return Ok(());
             }
@@ -99,7 +103,8 @@ fn parse(mut bytes: &[u8], found: &mut Vec<Socket>) -> io::Result<bool> {
     Ok(false)
 }
 
-/// `None` inside for a socket that does not carry IPv4, or that has no state of TCP any more; `None` for what is too short.
+/// `None` inside for a socket that does not carry IPv4, or that has no state of TCP any more; `None` for what is too
+/// short.
 #[expect(clippy::option_option, reason = "cut off, or of no interest")]
 fn socket(message: &[u8]) -> Option<Option<Socket>> {
     let (head, mut attributes) = message.split_first_chunk::<MESSAGE>()?;

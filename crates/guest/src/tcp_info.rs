@@ -105,10 +105,16 @@ impl TcpInfo {
         [ESTABLISHED, FIN_WAIT1].contains(&self.state)
     }
 
+    /// Payload sent and not acknowledged. Linux counts the SYN of the end that opened the connection as acknowledged
+    /// payload.
+    pub fn outstanding_bytes(&self, is_opener: bool) -> u64 {
+        let acked = self.bytes_acked.saturating_sub(u64::from(is_opener));
+        (self.bytes_sent - self.bytes_retrans).saturating_sub(acked)
+    }
+
     /// The row of table `window`. The end that opened the connection counts the acknowledgement of its SYN as a byte.
     pub fn window_row(&self, flow: u32, now: Instant, is_opener: bool) -> WindowRow {
         let in_flight = (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost);
-        let acked = self.bytes_acked.saturating_sub(u64::from(is_opener));
         WindowRow {
             flow,
             time_ns: now.as_ns(),
@@ -116,7 +122,7 @@ impl TcpInfo {
             ssthresh: if self.ssthresh >= TCP_INFINITE_SSTHRESH { u32::MAX } else { self.ssthresh },
             in_flight,
             bytes_in_flight: u64::from(in_flight) * u64::from(self.snd_mss),
-            outstanding_bytes: (self.bytes_sent - self.bytes_retrans).saturating_sub(acked),
+            outstanding_bytes: self.outstanding_bytes(is_opener),
             srtt_ns: u64::from(self.rtt_us) * 1_000,
             pacing_bps: if self.pacing_rate == u64::MAX { 0 } else { self.pacing_rate.saturating_mul(8) },
             retransmits: u64::from(self.total_retrans),

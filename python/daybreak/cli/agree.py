@@ -120,10 +120,7 @@ def agree(
             as_json=as_json,
         )
         return
-    if hz is not None:
-        raise UsageError(f"--hz {hz}: expected --segments or --receivers")
-    if tso is not None:
-        raise UsageError(f"--tso {tso}: expected --segments or --receivers")
+    several.refuse_for_whole_runs(hz=hz, tso=tso)
     from daybreak import agreement
     from daybreak.agreement import page
 

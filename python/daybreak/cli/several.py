@@ -28,11 +28,15 @@ def compare(
             raise UsageError(f"--most {most}: expected whole runs, not --segments or --receivers")
         _segments(kernels, source, quick, only, runs or 1, hz, tso, sides, workers, out_, as_json)
         return
-    if hz is not None:
-        raise UsageError(f"--hz {hz}: expected --segments or --receivers")
-    if tso is not None:
-        raise UsageError(f"--tso {tso}: expected --segments or --receivers")
+    refuse_for_whole_runs(hz=hz, tso=tso)
     _whole_runs(kernels, source, quick, only, runs, most, workers, out_, as_json)
+
+
+def refuse_for_whole_runs(**given: int | None) -> None:
+    """Raises UsageError for an option that only replays of segments have."""
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"--{name} {value}: expected --segments or --receivers")
 
 
 def _segments(

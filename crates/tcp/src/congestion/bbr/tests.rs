@@ -159,8 +159,8 @@ fn ten_seconds_without_a_smaller_rtt_count_from_the_end_of_probe_rtt() {
             _ => {}
         }
     }
-    // The RTT of 10 ms was first seen at 10 ms, and never a smaller one. PROBE_RTT ends with the first ACK after 200 ms,
-    // and the next begins with the first that comes more than ten seconds after that.
+    // The RTT of 10 ms was first seen at 10 ms, and never a smaller one. PROBE_RTT ends with the first ACK after 200
+    // ms, and the next begins with the first that comes more than ten seconds after that.
     assert_eq!((begun[0], ended[0]), (10_020, 10_230));
     assert_eq!((begun[1], begun[2]), (ended[0] + 10_010, ended[1] + 10_010));
 }
