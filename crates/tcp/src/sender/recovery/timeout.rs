@@ -167,4 +167,18 @@ mod tests {
         sender.transmit.on_written();
         assert_eq!(sender.next_outgoing().map(|outgoing| outgoing.seq), Some(1_001));
     }
+
+    #[test]
+    fn a_timeout_spares_what_was_sent_within_an_rtt_but_for_older_stacks() {
+        for (early_rack, lost) in [(false, 1), (true, 3)] {
+            let mut sender = Sender::new(&Config::default(), congestion::find("reno").unwrap().rule(1));
+            sender.settings.profile.early_rack = early_rack;
+            sender.sack_permitted = true;
+            sender.sizes.mss = 1_000;
+            sender.put_in_flight(3);
+            sender.path.rack.rtt_us = 100_000;
+            sender.on_rto();
+            assert_eq!(sender.path.tally.lost_out(), lost, "early_rack {early_rack}");
+        }
+    }
 }

@@ -375,4 +375,39 @@ mod tests {
             assert_eq!(ends(&mut sender).1.is_empty(), corks, "{bytes}");
         }
     }
+
+    /// At `now_us`, with ten segments out since the start and an RTT of 53 ms.
+    fn ten_out(now_us: u64) -> Sender {
+        let mut sender = writer(1_440, 65_343, None);
+        sender.write(Instant::ZERO, 1_000_000);
+        ends(&mut sender);
+        assert_eq!(sender.path.in_flight(), 10);
+        let now = Instant::ZERO + Duration::from_us(now_us);
+        sender.clock.advance(now);
+        sender.path.pacing.departure = now;
+        sender
+    }
+
+    #[test]
+    fn a_burst_waits_for_an_ack_that_is_due_within_a_millisecond() {
+        // Older stacks wait for half of the RTT.
+        for (now_us, is_due, of_older_stacks) in
+            [(26_499, false, false), (26_500, false, true), (51_999, false, true), (52_000, true, true)]
+        {
+            let mut sender = ten_out(now_us);
+            assert_eq!(sender.ack_is_due(), is_due, "{now_us} us");
+            sender.settings.profile.tick_bursts = true;
+            assert_eq!(sender.ack_is_due(), of_older_stacks, "{now_us} us");
+        }
+    }
+
+    #[test]
+    fn a_buffer_that_the_window_has_room_for_waits_only_at_the_end() {
+        let mut sender = ten_out(52_500);
+        sender.path.window.cwnd = 12;
+        for (segments, is_last, waits) in [(2, false, false), (2, true, true), (3, false, true)] {
+            let next = NextBuffer { len: segments * 1_440, is_last, fin: false };
+            assert_eq!(sender.burst_waits(10, next), waits, "{segments} segments, last: {is_last}");
+        }
+    }
 }
