@@ -1,9 +1,6 @@
-//! How packets belong to flows, and what their bodies are.
+//! How packets belong to flows.
 
 use daybreak_fabric::Identity;
-use daybreak_host::Datagram;
-use daybreak_tcp::{Flags, Header, Segment};
-use daybreak_units::Instant;
 
 /// IPv4 header without options.
 pub(crate) const IP_HEADER: u32 = 20;
@@ -32,22 +29,6 @@ pub(crate) fn peer_of(endpoint: u32) -> u32 {
     endpoint ^ 1
 }
 
-/// A datagram travels in the fields of a segment, which all packets of the simulator carry: its number is `seq`, the
-/// time at which it was sent is `ack`, in picoseconds. Which of both a packet is, depends on its flow.
-pub(crate) fn segment_of(datagram: Datagram, payload_bytes: u32) -> Segment {
-    Segment::from(Header {
-        seq: datagram.number,
-        ack: datagram.sent_at.as_ps(),
-        len: payload_bytes,
-        ..Header::default()
-    })
-}
-
-/// The datagram that [`segment_of`] has put into a segment.
-pub(crate) fn datagram_of(segment: &Segment) -> Datagram {
-    Datagram { number: segment.seq, sent_at: Instant::from_ps(segment.ack) }
-}
-
 /// Identifies a packet within its flow and direction, identically on both engines: data by its offset, a pure ACK by the
 /// bytes that it acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,17 +53,4 @@ impl PacketKey {
             Self::Closing => Identity { class: 3, number: 0 },
         }
     }
-}
-
-/// The identity of a segment, or of a datagram in one.
-pub(crate) fn identity_of(segment: &Segment) -> Identity {
-    let (flags, behind_syn) = (segment.flags, |number: u64| number.saturating_sub(1));
-    let told = match segment.len {
-        _ if flags == Flags::default() => PacketKey::Payload(segment.seq),
-        _ if flags.contains(Flags::SYN) => PacketKey::Opening,
-        0 if flags.contains(Flags::FIN) => PacketKey::Closing,
-        0 => PacketKey::Acknowledgement(behind_syn(segment.ack)),
-        _ => PacketKey::Payload(behind_syn(segment.seq)),
-    };
-    told.identity()
 }

@@ -16,6 +16,7 @@ pub mod recorder;
 pub mod replay;
 mod schedule;
 mod simulation;
+mod transport;
 mod wire;
 pub mod wiring;
 

@@ -3,6 +3,7 @@
 mod applications;
 mod conservation;
 mod endpoint;
+mod ends;
 mod leaving;
 mod table;
 
@@ -10,7 +11,6 @@ use std::io::Write;
 
 use daybreak_fabric::{Config as FabricConfig, Context, Control, Fabric, Packet, PacketId};
 use daybreak_plan::{Application, Plan};
-use daybreak_tcp::Segment;
 use daybreak_tcp::config::Config;
 use daybreak_tcp::connection::State;
 use daybreak_trace::{ExchangeColumns, FlowRow, Probe, Silent, Table};
@@ -18,14 +18,15 @@ use daybreak_units::Instant;
 
 use crate::capture::Capture;
 use crate::error::EngineError;
-use crate::flow_packets::{client_of, identity_of, peer_of, server_of};
+use crate::flow_packets::{client_of, peer_of, server_of};
 use crate::lookahead::Lookahead;
 use crate::metrics_cache::MetricsCache;
 use crate::recorder::{self, Recorder};
 use crate::schedule::{Event, EventQueue, Rank};
+use crate::transport::Body;
 use crate::wire::{Shown, Wants, Wire};
 use crate::wiring::{self, Rule};
-use endpoint::{Endpoints, Ends};
+use ends::{End, Endpoints, Ends, with_end};
 
 /// Address space for packets that is reserved, not used, at the start.
 const PACKETS_RESERVED: usize = 1 << 18;
@@ -175,7 +176,7 @@ struct Core<P> {
     now: Instant,
     end: Instant,
     events: EventQueue,
-    fabric: Fabric<Segment>,
+    fabric: Fabric<Body>,
     wire: Wire<P>,
     endpoints: Endpoints,
     setups: Setups,
@@ -203,7 +204,7 @@ struct Names {
 impl<P: Probe + Tables + Send> Core<P> {
     fn new(plan: &Plan, wire: Wire<P>) -> Self {
         let config = FabricConfig { packets: PACKETS_RESERVED, ..wiring::fabric(plan) };
-        let fabric = Fabric::new(&config).identified_by(identity_of);
+        let fabric = Fabric::new(&config).identified_by(Body::identity);
         let flow_state = |flow: &daybreak_plan::Flow| FlowState {
             application: flow.application.clone(),
             start: Instant::from_ps(flow.start_ps),
@@ -318,7 +319,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         if let Some(id) = fabric.packet_arrives(&mut ctx, link, packet) {
             self.deliver(id);
         } else {
-            self.tell_departures();
+            self.report_departures();
         }
     }
 
@@ -328,7 +329,7 @@ impl<P: Probe + Tables + Send> Core<P> {
             Rank::TransmissionComplete => {
                 let (fabric, mut ctx) = self.fabric();
                 fabric.transmission_complete(&mut ctx, event.component());
-                self.tell_departures();
+                self.report_departures();
             }
             Rank::Departure => self.departure(event.component()),
             Rank::Timer => self.timer(event.component()),
@@ -339,7 +340,7 @@ impl<P: Probe + Tables + Send> Core<P> {
     }
 
     #[inline(always)]
-    fn fabric(&mut self) -> (&mut Fabric<Segment>, Context<'_, EventQueue, Wire<P>>) {
+    fn fabric(&mut self) -> (&mut Fabric<Body>, Context<'_, EventQueue, Wire<P>>) {
         let ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
         (&mut self.fabric, ctx)
     }
@@ -353,22 +354,18 @@ impl<P: Probe + Tables + Send> Core<P> {
         let packet = if packet.header.is_marked() { show(&mut self.fabric, self.wire.shown, id) } else { packet };
         self.wire.received(now, id, packet);
         let Some(endpoint) = self.endpoints.stream(index) else {
-            return self.datagram_arrives(index, id);
+            return self.deliver_without_stream(index, id);
         };
-        endpoint.sample(index, now, &mut self.wire.probe);
-        endpoint.received += 1;
-        endpoint.see_departures(now);
-        let clock = endpoint.clock(now);
-        if endpoint.connection.is_unsynchronised() {
-            self.metrics.inherit(index, &mut endpoint.connection);
+        endpoint.arrival(index, now, &mut self.wire.probe);
+        if endpoint.transport.is_unsynchronised() {
+            self.metrics.inherit(index, &mut endpoint.transport);
         }
-        endpoint.connection.on_segment(clock, &packet.body);
+        endpoint.on_packet(index, now, &packet.body, &mut self.wire.probe);
         self.fabric.release(id);
-        endpoint.tell(index, now, &mut self.wire.probe);
-        let state = endpoint.connection.state();
+        let state = endpoint.transport.state();
         let is_closing = state != State::Established;
         endpoint.transmit(index, now, &mut self.fabric, &mut self.events, &mut self.wire);
-        if endpoint.connection.has_acked(endpoint.goal) {
+        if endpoint.transport.has_acked(endpoint.goal) {
             self.complete(index);
         } else if endpoint.reads {
             self.data_arrived(index);
@@ -379,6 +376,19 @@ impl<P: Probe + Tables + Send> Core<P> {
             }
             self.closing(index);
         }
+    }
+
+    /// A packet has reached an end whose application has no stream.
+    #[cold]
+    #[inline(never)]
+    fn deliver_without_stream(&mut self, index: u32, id: PacketId) {
+        let now = self.now;
+        with_end!(self.endpoints.get_mut(index), endpoint => {
+            endpoint.arrival(index, now, &mut self.wire.probe);
+            endpoint.on_packet(index, now, &self.fabric.packet(id).body, &mut self.wire.probe);
+            endpoint.transmit(index, now, &mut self.fabric, &mut self.events, &mut self.wire);
+        });
+        self.fabric.release(id);
     }
 
     /// What had to be acknowledged at once is. The application reads the end of the stream and closes: its FIN acknowledges
@@ -394,47 +404,41 @@ impl<P: Probe + Tables + Send> Core<P> {
     /// Sends what the endpoint has to send.
     #[inline(never)]
     fn drive(&mut self, index: u32) {
-        let Some(endpoint) = self.endpoints.stream(index) else { return };
-        endpoint.connection.advance(endpoint.clock(self.now));
-        endpoint.transmit(index, self.now, &mut self.fabric, &mut self.events, &mut self.wire);
+        with_end!(self.endpoints.get_mut(index), endpoint => {
+            endpoint.drive(index, self.now, &mut self.fabric, &mut self.events, &mut self.wire);
+        });
     }
 
     /// Notifies senders of packets that have left their NIC, which may let them send more.
     #[inline(never)]
-    fn tell_departures(&mut self) {
+    fn report_departures(&mut self) {
         while let Some(departure) = self.fabric.take_departure() {
             let index = peer_of(departure.endpoint);
-            let Some(endpoint) = self.endpoints.stream(index) else { continue };
-            endpoint.sample(index, self.now, &mut self.wire.probe);
-            endpoint.see_departures(self.now);
-            endpoint.connection.on_nic_freed(endpoint.clock(self.now), departure.bytes);
+            with_end!(self.endpoints.get_mut(index), endpoint => {
+                endpoint.on_departure(index, self.now, departure.bytes, &mut self.wire.probe);
+            });
             self.drive(index);
         }
     }
 
     /// A packet leaves the queue of its host, whose sender waits for that.
     fn departure(&mut self, index: u32) {
-        let Some(endpoint) = self.endpoints.stream(index) else { return };
-        endpoint.leaving.fired(self.now);
-        endpoint.sample(index, self.now, &mut self.wire.probe);
-        endpoint.see_departures(self.now);
+        with_end!(self.endpoints.get_mut(index), endpoint => {
+            endpoint.on_awaited_departure(index, self.now, &mut self.wire.probe);
+        });
         self.drive(index);
     }
 
     fn timer(&mut self, index: u32) {
-        let Some(endpoint) = self.endpoints.stream(index) else {
-            return self.send_datagrams(index);
-        };
-        if !endpoint.alarm.fired(self.now) {
-            return;
-        }
-        endpoint.see_departures(self.now);
-        if endpoint.deadline() <= self.now {
-            endpoint.sample(index, self.now, &mut self.wire.probe);
-            endpoint.connection.on_timeout(endpoint.clock(self.now));
-            endpoint.tell(index, self.now, &mut self.wire.probe);
-        }
-        if endpoint.process.poll_timeout() < Instant::NEVER {
+        let (now, probe) = (self.now, &mut self.wire.probe);
+        with_end!(self.endpoints.get_mut(index), endpoint => {
+            if !endpoint.on_timer(index, now, probe) {
+                return;
+            }
+        });
+        if let Some(endpoint) = self.endpoints.stream(index)
+            && endpoint.process.poll_timeout() < Instant::NEVER
+        {
             self.on_application_timer(index);
         }
         self.drive(index);
@@ -444,7 +448,7 @@ impl<P: Probe + Tables + Send> Core<P> {
     fn control(&mut self, index: u32) {
         let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
         self.control.wake(&mut self.fabric, &mut ctx, index);
-        self.tell_departures();
+        self.report_departures();
     }
 }
 
@@ -466,7 +470,7 @@ impl<P: Probe + Tables + Send> Run for Core<P> {
             capture.finish().map_err(EngineError::Capture)?;
         }
         for flow in 0..self.flows.len() as u32 {
-            if let Some(Ends::Stream(ends)) = self.endpoints.of_flow(flow) {
+            if let Some(Ends::Tcp(ends)) = self.endpoints.of_flow(flow) {
                 for (index, end) in [client_of(flow), server_of(flow)].into_iter().zip(ends) {
                     end.sample(index, self.now, &mut self.wire.probe);
                 }
@@ -488,8 +492,8 @@ impl<P: Probe + Tables + Send> Run for Core<P> {
 /// Puts what the packet's header carries into its segment.
 #[cold]
 #[inline(never)]
-fn show(fabric: &mut Fabric<Segment>, shown: Shown, id: PacketId) -> &Packet<Segment> {
-    *fabric.body_mut(id) = shown.segment(fabric.packet(id));
+fn show(fabric: &mut Fabric<Body>, shown: Shown, id: PacketId) -> &Packet<Body> {
+    *fabric.body_mut(id) = shown.body(fabric.packet(id));
     fabric.packet(id)
 }
 

@@ -3,18 +3,19 @@
 use daybreak_fabric::control::Decision;
 use daybreak_fabric::{DropReason, Monitor, Packet, PacketId};
 use daybreak_plan::{Mark, ShownAs};
-use daybreak_tcp::{Ecn, Flags, Segment};
+use daybreak_tcp::{Ecn, Flags};
 use daybreak_trace::{CircuitRow, DropRow, PacketRow, Probe};
 use daybreak_units::Instant;
 
 use crate::capture::Capture;
 use crate::flow_packets::{flow_of, is_server};
 use crate::recorder::control_row;
+use crate::transport::Body;
 
 /// Whether a packet travels from its flow's sender, or has payload: ACKs do neither.
 #[inline]
-fn is_data(packet: &Packet<Segment>) -> bool {
-    is_server(packet.endpoint) || packet.body.len > 0
+fn is_data(packet: &Packet<Body>) -> bool {
+    is_server(packet.endpoint) || packet.body.payload_bytes() > 0
 }
 
 /// How marks are shown to the host that receives a packet: what each adds to the flags of the TCP header.
@@ -33,14 +34,16 @@ impl Shown {
         shown
     }
 
-    /// The segment as its receiver sees it.
-    pub(crate) fn segment(&self, packet: &Packet<Segment>) -> Segment {
-        let mut segment = packet.body;
-        if packet.header.ecn() == Ecn::Ce {
-            segment.ecn = Ecn::Ce;
+    /// The body of the packet as its receiver sees it.
+    pub(crate) fn body(&self, packet: &Packet<Body>) -> Body {
+        let mut body = packet.body;
+        if let Body::Segment(segment) = &mut body {
+            if packet.header.ecn() == Ecn::Ce {
+                segment.ecn = Ecn::Ce;
+            }
+            segment.flags = segment.flags.with(self.flags(packet.header.marks()));
         }
-        segment.flags = segment.flags.with(self.flags(packet.header.marks()));
-        segment
+        body
     }
 
     /// The flags that some marks set: a bit for each mark.
@@ -102,11 +105,12 @@ impl<P: Probe> Wire<P> {
 
     /// Reports a packet at its receiver.
     #[inline]
-    pub(crate) fn received(&mut self, now: Instant, id: PacketId, packet: &Packet<Segment>) {
-        if !P::LOOKS || packet.body.len == 0 {
+    pub(crate) fn received(&mut self, now: Instant, id: PacketId, packet: &Packet<Body>) {
+        let payload_bytes = packet.body.payload_bytes();
+        if !P::LOOKS || payload_bytes == 0 {
             return;
         }
-        self.probe.arrived(now, flow_of(packet.endpoint), u64::from(packet.body.len));
+        self.probe.arrived(now, flow_of(packet.endpoint), u64::from(payload_bytes));
         if let Some(born) = &self.born {
             let delay = now - born[id.0 as usize];
             self.probe.packet_delay(flow_of(packet.endpoint), delay.as_ps());
@@ -114,14 +118,14 @@ impl<P: Probe> Wire<P> {
     }
 }
 
-impl<P: Probe> Monitor<Segment> for Wire<P> {
+impl<P: Probe> Monitor<Body> for Wire<P> {
     #[inline(always)]
-    fn created(&mut self, now: Instant, id: PacketId, endpoint: u32, body: &Segment) {
+    fn created(&mut self, now: Instant, id: PacketId, packet: &Packet<Body>) {
         if !P::LOOKS {
             return;
         }
         if let Some(capture) = &mut self.capture {
-            capture.created(endpoint, body);
+            capture.created(packet.endpoint, &packet.body);
         }
         if let Some(born) = &mut self.born {
             note(born, id, now, Instant::ZERO);
@@ -133,7 +137,7 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
     }
 
     #[inline]
-    fn link_sent(&mut self, at: Instant, link: u32, id: PacketId, packet: &Packet<Segment>, wire_bytes: u32) {
+    fn link_sent(&mut self, at: Instant, link: u32, id: PacketId, packet: &Packet<Body>, wire_bytes: u32) {
         if !P::LOOKS {
             return;
         }
@@ -148,19 +152,19 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
                 packet: numbers.of(id),
                 flow: flow_of(endpoint),
                 data: u8::from(is_data(packet)),
-                seq: packet.body.seq,
-                payload_bytes: packet.body.len,
+                seq: packet.body.number(),
+                payload_bytes: packet.body.payload_bytes(),
                 bytes: packet.bytes,
             });
         }
         if let Some(capture) = &mut self.capture
             && capture.wants(link)
         {
-            capture.packet(at, link, endpoint, &self.shown.segment(packet));
+            capture.packet(at, link, endpoint, &self.shown.body(packet), packet.header.ecn());
         }
     }
 
-    fn link_unsent(&mut self, at: Instant, link: u32, packet: &Packet<Segment>, wire_bytes: u32) {
+    fn link_unsent(&mut self, at: Instant, link: u32, packet: &Packet<Body>, wire_bytes: u32) {
         self.probe.link_unsent(at, link, flow_of(packet.endpoint), is_data(packet), wire_bytes);
     }
 
@@ -169,14 +173,14 @@ impl<P: Probe> Monitor<Segment> for Wire<P> {
         self.probe.queue_changed(now, queue, packets, bytes);
     }
 
-    fn dropped(&mut self, now: Instant, reason: DropReason, place: u32, packet: &Packet<Segment>) {
+    fn dropped(&mut self, now: Instant, reason: DropReason, place: u32, packet: &Packet<Body>) {
         self.probe.dropped(DropRow {
             time_ns: now.as_ns(),
             reason: reason as u8,
             place,
             flow: flow_of(packet.endpoint),
             data: u8::from(is_data(packet)),
-            seq: packet.body.seq,
+            seq: packet.body.number(),
             bytes: packet.bytes,
         });
     }
@@ -199,17 +203,4 @@ fn note<T: Copy>(of_packet: &mut Vec<T>, id: PacketId, value: T, none: T) {
         of_packet.resize((index + 1).next_power_of_two(), none);
     }
     of_packet[index] = value;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The SACK blocks, which few segments have, are the second line.
-    #[test]
-    fn a_segment_in_a_packet_is_two_cache_lines() {
-        assert_eq!(size_of::<Packet<Segment>>(), 128);
-        let in_packet = 16 + std::mem::offset_of!(Segment, sack);
-        assert_eq!(in_packet, 64);
-    }
 }

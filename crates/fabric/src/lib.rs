@@ -35,7 +35,7 @@ pub use impairment::Impairment;
 pub use link::LinkConfig;
 pub use monitor::{DropReason, Monitor, Place, Unobserved};
 pub use network::{Context, Control, Departure, Fabric};
-pub use packet::{Header, NewPacket, Packet, PacketId, Slab};
+pub use packet::{Content, Header, NewPacket, Packet, PacketId, Slab};
 pub use path::{ForkConfig, MarkerConfig, RouteSwitchConfig, Step};
 pub use repeats::Identity;
 pub use schedule::{Schedule, Wake, tie_break};

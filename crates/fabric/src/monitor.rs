@@ -10,9 +10,9 @@ pub use daybreak_trace::{DropReason, Place};
 /// Observes packets. Every method does nothing by default; the monitor is a type parameter, so disabled observation
 /// costs nothing.
 pub trait Monitor<B> {
-    /// A packet to `endpoint` was made and is about to enter its first queue.
+    /// A packet was made and is about to enter its first queue.
     #[inline]
-    fn created(&mut self, _now: Instant, _id: PacketId, _endpoint: u32, _body: &B) {}
+    fn created(&mut self, _now: Instant, _id: PacketId, _packet: &Packet<B>) {}
     /// A link starts to send the packet at a time, which takes `wire_bytes` with its framing. If its queue is only
     /// metered, not observed, that time may be yet to come: then [`crate::Fabric::revoke_unsent`] is to be called at
     /// the end.

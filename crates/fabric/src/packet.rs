@@ -73,6 +73,24 @@ pub struct Packet<B> {
     pub body: B,
 }
 
+/// What the body of a new packet is made of: the body itself, or what the body wraps.
+pub trait Content<B> {
+    /// The body.
+    fn body(&self) -> B;
+    /// Writes the body where it stays, over that of a packet that is gone; what it does not use may be left out.
+    #[inline(always)]
+    fn write_to(&self, place: &mut B) {
+        *place = self.body();
+    }
+}
+
+impl<B: Copy> Content<B> for B {
+    #[inline(always)]
+    fn body(&self) -> B {
+        *self
+    }
+}
+
 /// A packet that enters the fabric.
 #[derive(Clone, Copy, Debug)]
 pub struct NewPacket {
@@ -104,13 +122,13 @@ impl<B: Copy> Slab<B> {
         Self { slots: Vec::with_capacity(packets), free: NO_SLOT }
     }
 
-    /// A new packet. The body is copied once, to where it stays; its `clone_from` may leave out what it does not use.
+    /// A new packet. Its body is written once, where it stays.
     #[inline(always)]
-    pub(crate) fn insert(&mut self, packet: NewPacket, body: &B) -> PacketId {
+    pub(crate) fn insert<C: Content<B>>(&mut self, packet: NewPacket, content: &C) -> PacketId {
         let NewPacket { endpoint, cursor, bytes, ecn } = packet;
         // The end of the list lies beyond all slots.
         if self.free as usize >= self.slots.len() {
-            self.add_slot(body);
+            self.add_slot(content.body());
         }
         let index = self.free;
         let slot = &mut self.slots[index as usize];
@@ -121,19 +139,18 @@ impl<B: Copy> Slab<B> {
         slot.header = Header::new(ecn);
         slot.announce = false;
         slot.alive = true;
-        slot.body.clone_from(body);
+        content.write_to(&mut slot.body);
         PacketId(index)
     }
 
     /// Adds a slot that waits for use; what its body is does not matter.
     #[cold]
     #[inline(never)]
-    fn add_slot(&mut self, body: &B) {
+    fn add_slot(&mut self, body: B) {
         let index = self.slots.len() as u32;
         assert!(index < NO_SLOT, "2^32 packets are alive at once");
         let header = Header::new(Ecn::NotEct);
-        let free =
-            Packet { endpoint: 0, cursor: NO_SLOT, bytes: 0, header, announce: false, alive: false, body: *body };
+        let free = Packet { endpoint: 0, cursor: NO_SLOT, bytes: 0, header, announce: false, alive: false, body };
         self.slots.push(free);
         self.free = index;
     }

@@ -1,6 +1,6 @@
 //! Assigns ends and NICs to flows. Refuses by name what real hosts cannot do here.
 
-use daybreak_plan::{Action, Application, Flow, NodeKind, Plan, ReceiveBuffers, Stack, Step};
+use daybreak_plan::{Action, Flow, NodeKind, Plan, ReceiveBuffers, Stack, Step};
 
 use std::collections::BTreeMap;
 
@@ -89,7 +89,7 @@ impl Layout {
         }
         for (i, flow) in (0..).zip(&plan.flows) {
             let alone = |stack: u32| plan.stacks[stack as usize].tcp_no_metrics_save.then_some(i);
-            let [src_is_sender, dst_is_sender] = senders(&flow.application);
+            let [src_is_sender, dst_is_sender] = flow.application.writers();
             let of_src = alone(flow.src_stack).filter(|_| src_is_sender);
             let of_dst = alone(flow.dst_stack).filter(|_| dst_is_sender);
             let src = layout.end(&plan.paths[flow.data_path as usize], flow.src_stack, of_src);
@@ -191,16 +191,6 @@ impl Layout {
 /// Whether a flow runs programs, whose connections are flows of their own.
 pub fn runs_programs(flow: &Flow) -> bool {
     flow.application.commands() != [None, None]
-}
-
-/// Whether the source and the destination of a flow send payload over TCP.
-pub fn senders(application: &Application) -> [bool; 2] {
-    match application {
-        Application::Bulk { .. } => [true, false],
-        Application::RequestResponse { .. } => [true, true],
-        // The plan does not know what programs send.
-        Application::ConstantRate { .. } | Application::Program { .. } => [false, false],
-    }
 }
 
 fn refuse<T>(

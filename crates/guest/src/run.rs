@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use daybreak_plan::{Application, Flow, Plan};
+use daybreak_plan::{Flow, Plan};
 use daybreak_tcp::congestion::{REGISTRY, find};
 use daybreak_trace::{UNKNOWN, WindowRow};
 use daybreak_units::Instant;
@@ -13,7 +13,7 @@ use crate::error::GuestError;
 use crate::flows::Flows;
 use crate::hosts::{self, Hosts};
 use crate::jiffies;
-use crate::layout::{self, Layout, senders};
+use crate::layout::{self, Layout};
 use crate::programs::Programs;
 use crate::report::{MOST_ROWS, Outcome, Report, SocketRow};
 use crate::sockets::{Socket, Sockets};
@@ -97,14 +97,15 @@ fn follow(
         let mut rows = Vec::new();
         let sampled = |index: &usize| plan.records.window_ps.is_some() && !complete[*index];
         for (index, flow) in plan.flows.iter().enumerate().filter(|(index, _)| sampled(index)).collect::<Vec<_>>() {
-            let (sender, is_opener) = match &flow.application {
-                Application::Bulk { .. } => (flows.client(index), true),
-                Application::RequestResponse { .. } => (flows.server(index), false),
-                Application::ConstantRate { .. } | Application::Program { .. } => (None, false),
+            let [is_opener, is_server] = flow.application.windows();
+            let sender = match (is_opener, is_server) {
+                (true, _) => flows.client(index),
+                (_, true) => flows.server(index),
+                _ => None,
             };
             let Some(sender) = sender else { continue };
             let info = TcpInfo::of(sender)?;
-            if let &Application::Bulk { bytes: Some(bytes) } = &flow.application {
+            if let Some(bytes) = flow.application.acknowledged_bytes() {
                 // The SYN counts as one byte.
                 complete[index] = info.bytes_acked > bytes;
             }
@@ -138,8 +139,8 @@ fn socket_row(plan: &Plan, socket: &Socket, now: Instant) -> SocketRow {
 
 /// Whether the sender of a flow is paced; Linux computes and reports a pacing rate in any case.
 fn paces(plan: &Plan, flow: &Flow) -> bool {
-    let by_response = matches!(flow.application, Application::RequestResponse { .. });
-    let stack = if by_response { flow.dst_stack } else { flow.src_stack };
+    let [_, is_server] = flow.application.windows();
+    let stack = if is_server { flow.dst_stack } else { flow.src_stack };
     plan.stacks[stack as usize].max_pacing_rate_bps.is_some() || needs_pacing(&plan.rules[flow.rule as usize].name)
 }
 
@@ -153,7 +154,7 @@ fn outcomes(plan: &Plan, layout: &Layout, hosts: &Hosts, flows: &Flows) -> Resul
     let mut outcomes = Vec::new();
     for (index, (flow, &(src, dst))) in plan.flows.iter().zip(&layout.flows).enumerate() {
         let mut outcome = Outcome { flow: index as u32, ..Outcome::default() };
-        let [src_sends, dst_sends] = senders(&flow.application);
+        let [src_sends, dst_sends] = flow.application.writers();
         let ends = [(src_sends, src, flows.client(index)), (dst_sends, dst, flows.server(index))];
         for (_, end, socket) in ends.into_iter().filter(|&(sends, ..)| sends) {
             if let Some(socket) = socket {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use daybreak_engine::Recorder;
 use daybreak_engine::recorder::{link_table, queue_totals_table};
-use daybreak_plan::{Application, Flow, Plan};
+use daybreak_plan::{Flow, Plan};
 use daybreak_trace::{
     ConnectionColumns, DatagramColumns, FlowColumns, FlowRow, NEVER_NS, Probe, ProgramColumns, ProgramRow, Table,
     WindowRow,
@@ -268,7 +268,7 @@ fn flow_table<P: Probe>(plan: &Plan, switch: &Switch<P>, outcomes: &[Outcome]) -
 /// The tables that exist only if a flow has such an application.
 fn application_tables<P: Probe>(plan: &Plan, switch: &mut Switch<P>) -> Vec<Table> {
     let mut tables = Vec::new();
-    if plan.flows.iter().any(|flow| matches!(flow.application, Application::RequestResponse { .. })) {
+    if plan.flows.iter().any(|flow| flow.application.exchanges().is_some()) {
         tables.push(std::mem::take(&mut switch.exchanges).into_table());
     }
     let has_programs = plan.flows.iter().any(runs_programs);

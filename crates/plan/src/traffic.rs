@@ -84,6 +84,34 @@ impl Application {
         }
     }
 
+    /// Whether the source and the destination write into a TCP stream. What programs do is not known.
+    pub fn writers(&self) -> [bool; 2] {
+        match self {
+            Self::Bulk { .. } => [true, false],
+            Self::RequestResponse { .. } => [true, true],
+            Self::ConstantRate { .. } | Self::Program { .. } => [false, false],
+        }
+    }
+
+    /// Whether the window of the source, or of the destination, is that of the flow: it sends more.
+    pub fn windows(&self) -> [bool; 2] {
+        match self {
+            Self::Bulk { .. } => [true, false],
+            Self::RequestResponse { .. } => [false, true],
+            Self::ConstantRate { .. } | Self::Program { .. } => [false, false],
+        }
+    }
+
+    /// Payload of the source with whose acknowledgement the flow is complete; `None` if that is not what completes it.
+    pub fn acknowledged_bytes(&self) -> Option<u64> {
+        if let Self::Bulk { bytes } = self { *bytes } else { None }
+    }
+
+    /// Its requests and responses, in order.
+    pub fn exchanges(&self) -> Option<&[ExchangeRun]> {
+        if let Self::RequestResponse { exchanges } = self { Some(exchanges) } else { None }
+    }
+
     /// Its programs, the client's first.
     pub fn commands(&self) -> [Option<&Command>; 2] {
         match self {

@@ -6,10 +6,11 @@ mod pcapng;
 
 use std::io::{self, Write};
 
-use daybreak_tcp::{Flags, Segment};
+use daybreak_tcp::{Ecn, Flags};
 use daybreak_units::Instant;
 
-use crate::flow_packets::{client_of, datagram_of, flow_of, is_server, peer_of};
+use crate::flow_packets::{client_of, flow_of, is_server, peer_of};
+use crate::transport::Body;
 use daybreak_plan::Plan;
 use frame::Addresses;
 pub use pcapng::PcapngWriter;
@@ -22,8 +23,6 @@ pub(crate) struct Capture {
     snaplen: u32,
     /// Source and destination host of each flow.
     hosts: Vec<(u32, u32)>,
-    /// Flows over UDP.
-    is_udp: Vec<bool>,
     /// Window scale that each endpoint's SYN offered.
     scales: Vec<Option<u8>>,
     frame: Vec<u8>,
@@ -45,7 +44,6 @@ impl Capture {
             interfaces,
             snaplen,
             hosts: plan.flows.iter().map(|flow| (flow.src, flow.dst)).collect(),
-            is_udp: plan.flows.iter().map(|flow| flow.application.is_udp()).collect(),
             scales: vec![None; 2 * plan.flows.len()],
             frame: Vec::new(),
             failed: None,
@@ -60,23 +58,27 @@ impl Capture {
 
     /// Notes what the windows of later segments depend on, whichever links they cross.
     #[inline]
-    pub(crate) fn created(&mut self, destination: u32, segment: &Segment) {
-        if segment.flags.contains(Flags::SYN) {
+    pub(crate) fn created(&mut self, destination: u32, body: &Body) {
+        if let Body::Segment(segment) = body
+            && segment.flags.contains(Flags::SYN)
+        {
             self.scales[peer_of(destination) as usize] = segment.syn.window_scale_plus_one.checked_sub(1);
         }
     }
 
-    /// A link starts to send the segment to the endpoint `destination`.
-    pub(crate) fn packet(&mut self, now: Instant, link: u32, destination: u32, segment: &Segment) {
+    /// A link starts to send a packet with this body and ECN field to the endpoint `destination`.
+    pub(crate) fn packet(&mut self, now: Instant, link: u32, destination: u32, body: &Body, ecn: Ecn) {
         let Some(interface) = self.interfaces[link as usize].filter(|_| self.failed.is_none()) else { return };
         let flow = flow_of(destination);
         let addresses = Addresses::of(flow, self.hosts[flow as usize], is_server(destination));
-        let length = if self.is_udp[flow as usize] {
-            let rest = (segment.len, segment.ecn);
-            frame::encode_datagram(&mut self.frame, addresses, datagram_of(segment), rest, self.snaplen)
-        } else {
-            let scale = self.scale_of(peer_of(destination));
-            frame::encode(&mut self.frame, addresses, segment, scale, self.snaplen)
+        let length = match *body {
+            Body::Segment(ref segment) => {
+                let scale = self.scale_of(peer_of(destination));
+                frame::encode(&mut self.frame, addresses, segment, scale, self.snaplen)
+            }
+            Body::Datagram { head, payload_bytes } => {
+                frame::encode_datagram(&mut self.frame, addresses, head, (payload_bytes, ecn), self.snaplen)
+            }
         };
         if let Err(error) = self.writer.packet(interface, now.as_ns(), &self.frame, length) {
             self.failed = Some(error);

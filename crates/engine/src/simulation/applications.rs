@@ -1,6 +1,6 @@
 //! The flows' applications: how they start, react to data and time, and end.
 
-use daybreak_fabric::{Context, PacketId};
+use daybreak_fabric::Context;
 use daybreak_host::{Calls, ConstantRate, Exchanges, Process};
 use daybreak_plan::Application;
 use daybreak_tcp::config::Config;
@@ -8,78 +8,88 @@ use daybreak_tcp::connection::Connection;
 use daybreak_trace::Probe;
 use daybreak_units::{Instant, Stream};
 
-use super::endpoint::{End, Endpoint, Ends, Source};
+use super::endpoint::Endpoint;
+use super::ends::{End, Ends};
 use super::leaving::Leaving;
 use super::{Core, FlowState, Tables};
 use crate::alarm::Alarm;
-use crate::flow_packets::{client_of, datagram_of, flow_of, server_of};
+use crate::flow_packets::{client_of, flow_of, server_of};
 use crate::schedule::{Event, Rank};
+use crate::transport::{Transport, Udp};
 
 impl<P: Probe + Tables + Send> Core<P> {
     /// A flow starts: its ends are made, and its client or source does what it does first.
     pub(super) fn start(&mut self, flow: u32) {
         let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
         self.control.flow_started(&mut self.fabric, &mut ctx, flow);
-        self.tell_departures();
-        let FlowState { application, start, sides, .. } = &self.flows[flow as usize];
-        if let &Application::ConstantRate { rate_bps, payload_bytes, stop_ps } = application {
-            let schedule = ConstantRate::new(*start, stop_ps.map(Instant::from_ps), rate_bps, payload_bytes);
-            let source = Source { schedule, payload_bytes, path: sides[0].path };
-            self.endpoints.start(flow, [End::Source(Box::new(source)), End::Sink(Box::default())]);
-            return self.send_datagrams(client_of(flow));
-        }
-        let ends = [true, false].map(|client| End::Stream(Box::new(self.endpoint(flow, client))));
-        self.endpoints.start(flow, ends);
+        self.report_departures();
+        self.endpoints.start(flow, [true, false].map(|client| self.end(flow, client)));
         for index in [client_of(flow), server_of(flow)] {
             let Some(endpoint) = self.endpoints.stream(index) else { continue };
             if index == client_of(flow) {
-                endpoint.connection.open(endpoint.clock(self.now));
+                endpoint.transport.open(endpoint.clock(self.now));
             }
             endpoint.act(self.now);
         }
         self.drive(client_of(flow));
     }
 
-    /// Makes the client or the server of a flow.
-    fn endpoint(&self, flow: u32, client: bool) -> Endpoint {
-        let FlowState { application, start, sides, rule, .. } = &self.flows[flow as usize];
+    /// Makes the client or the server of a flow, or its source or sink.
+    fn end(&self, flow: u32, client: bool) -> End {
+        let FlowState { application, start, .. } = &self.flows[flow as usize];
+        if let &Application::ConstantRate { rate_bps, payload_bytes, stop_ps } = application {
+            let schedule = ConstantRate::new(*start, stop_ps.map(Instant::from_ps), rate_bps, payload_bytes);
+            let udp = Udp::new(client.then_some(schedule), payload_bytes);
+            // Its sending times are the network's.
+            return End::Udp(Box::new(self.endpoint(flow, client, udp, 1)));
+        }
+        let stack = self.flows[flow as usize].sides[usize::from(!client)].stack as usize;
+        let connection = self.connection(flow, client);
+        let announce = self.setups.stacks[stack].limit_output_bytes.is_some();
+        let dilation = self.setups.dilations[stack];
+        End::Tcp(Box::new(Endpoint { announce, ..self.endpoint(flow, client, connection, dilation) }))
+    }
+
+    /// An end with this transport, in which nothing has happened.
+    fn endpoint<T: Transport>(&self, flow: u32, client: bool, transport: T, timer_dilation: u32) -> Endpoint<T> {
+        let FlowState { application, start, sides, .. } = &self.flows[flow as usize];
+        let side = usize::from(!client);
+        let exchanges = application.exchanges().filter(|_| client);
+        Endpoint {
+            alarm: Alarm::IDLE,
+            path: sides[side].path,
+            announce: false,
+            timer_dilation,
+            reads: false,
+            is_sampled: application.windows()[side],
+            has_begun: false,
+            sent: 0,
+            received: 0,
+            goal: application.acknowledged_bytes().filter(|_| client).unwrap_or(u64::MAX),
+            reported: 0,
+            leaving: Leaving::NONE,
+            transport,
+            process: Process::new(Calls::new(application, client)),
+            exchanges: exchanges.map(|exchanges| Box::new(Exchanges::new(flow, exchanges, *start))),
+        }
+    }
+
+    /// The connection of the client or the server of a flow.
+    fn connection(&self, flow: u32, client: bool) -> Connection {
+        let FlowState { sides, rule, .. } = &self.flows[flow as usize];
         let (here, there) = (&sides[usize::from(!client)], &sides[usize::from(client)]);
         let timestamp_offset = self.timestamp_offset(here.host, there.host);
         let config = Config { timestamp_offset, ..self.setups.stacks[here.stack as usize].clone() };
         let (name, side) = (&self.names.flows[flow as usize], if client { "client" } else { "server" });
         let seed = Stream::new(self.setups.seed, &format!("flow/{name}/{side}/rule")).next_u64();
         let rules = &self.setups.rules[*rule as usize];
-        let (goal, client_is_sampled, exchanges) = match application {
-            Application::Bulk { bytes } => (bytes.filter(|_| client), true, None),
-            Application::RequestResponse { exchanges } => {
-                (None, false, client.then(|| Box::new(Exchanges::new(flow, exchanges, *start))))
-            }
-            Application::ConstantRate { .. } => unreachable!("datagrams need no connection"),
-            Application::Program { .. } => unreachable!("a plan with programs is refused"),
-        };
         let open = if client { Connection::client } else { Connection::server };
         let mut connection = open(config.clone(), rules.make(seed));
         if self.setups.have_paths[here.stack as usize] {
             let seed = Stream::new(self.setups.seed, &format!("flow/{name}/{side}/rule/circuit")).next_u64();
             connection.add_path(&config, rules.make(seed));
         }
-        Endpoint {
-            alarm: Alarm::IDLE,
-            path: here.path,
-            announce: config.limit_output_bytes.is_some(),
-            timer_dilation: self.setups.dilations[here.stack as usize],
-            reads: false,
-            is_sampled: client == client_is_sampled,
-            has_begun: false,
-            sent: 0,
-            received: 0,
-            goal: goal.unwrap_or(u64::MAX),
-            told: 0,
-            leaving: Leaving::NONE,
-            connection,
-            process: Process::new(Calls::new(application, client)),
-            exchanges,
-        }
+        connection
     }
 
     /// What a host's timestamps show at the start: Linux draws it for each pair of addresses (`tcp_timestamps` 1).
@@ -98,7 +108,7 @@ impl<P: Probe + Tables + Send> Core<P> {
         self.flows_complete += 1;
         let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
         self.control.flow_ended(&mut self.fabric, &mut ctx, flow_of(index));
-        self.tell_departures();
+        self.report_departures();
         if self.stop_when_complete && self.flows_complete == self.flows_limited {
             self.done = true;
             self.events.close();
@@ -111,7 +121,7 @@ impl<P: Probe + Tables + Send> Core<P> {
     pub(super) fn data_arrived(&mut self, index: u32) {
         let now = self.now;
         let Some(endpoint) = self.endpoints.stream(index) else { return };
-        let delivered = endpoint.connection.delivered_bytes();
+        let delivered = endpoint.transport.delivered_bytes();
         let answered = endpoint.exchanges.as_mut().and_then(|exchanges| exchanges.delivered(now, delivered));
         let is_complete = answered.is_some() && endpoint.exchanges.as_ref().is_some_and(|all| all.are_complete());
         endpoint.act(now);
@@ -139,27 +149,6 @@ impl<P: Probe + Tables + Send> Core<P> {
         }
     }
 
-    /// A source sends what is due. Timers of connections that are over end here too.
-    #[cold]
-    pub(super) fn send_datagrams(&mut self, index: u32) {
-        if let End::Source(source) = self.endpoints.get_mut(index) {
-            let mut ctx = Context { now: self.now, schedule: &mut self.events, monitor: &mut self.wire };
-            source.send(index, &mut self.fabric, &mut ctx);
-        }
-    }
-
-    /// A datagram is at its sink. No other packet comes where no connection is: see [`Core::closing`].
-    #[cold]
-    pub(super) fn datagram_arrives(&mut self, index: u32, id: PacketId) {
-        let segment = self.fabric.packet(id).body;
-        self.fabric.release(id);
-        let End::Sink(received) = self.endpoints.get_mut(index) else {
-            unreachable!("a packet for flow {} has come, which is not under way", flow_of(index))
-        };
-        received.count(self.now, datagram_of(&segment));
-        self.wire.probe.delivered(self.now, flow_of(index), u64::from(segment.len));
-    }
-
     /// An end of a flow is not open, or not any more. Notes what a connection that is over has learnt, and forgets a
     /// flow both of whose ends are closed once no packet of it is on its way any more: so no late one has to be
     /// answered, and what is forgotten changes nothing.
@@ -168,16 +157,16 @@ impl<P: Probe + Tables + Send> Core<P> {
     pub(super) fn closing(&mut self, index: u32) {
         let flow = flow_of(index);
         if let Some(endpoint) = self.endpoints.stream(index)
-            && endpoint.connection.take_ended()
+            && endpoint.transport.take_ended()
         {
-            self.metrics.remember(index, &endpoint.connection);
+            self.metrics.remember(index, &endpoint.transport);
         }
-        let Some(Ends::Stream([client, server])) = self.endpoints.of_flow(flow) else { return };
-        let arrived = |sender: &Endpoint, receiver: &Endpoint, index: u32| {
+        let Some(Ends::Tcp([client, server])) = self.endpoints.of_flow(flow) else { return };
+        let arrived = |sender: &Endpoint<Connection>, receiver: &Endpoint<Connection>, index: u32| {
             sender.sent == receiver.received + self.fabric.lost(index)
         };
-        let is_over = client.connection.is_closed()
-            && server.connection.is_closed()
+        let is_over = client.transport.is_closed()
+            && server.transport.is_closed()
             && arrived(client, server, server_of(flow))
             && arrived(server, client, client_of(flow));
         // Before its end it is a connection that was reset: what it was when the run ends is its outcome.

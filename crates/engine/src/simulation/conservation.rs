@@ -2,7 +2,6 @@
 
 use daybreak_trace::Probe;
 
-use super::endpoint::Ends;
 use super::{Core, Tables};
 use crate::error::EngineError;
 use crate::flow_packets::{client_of, server_of};
@@ -18,17 +17,11 @@ impl<P: Probe + Tables + Send> Core<P> {
         for flow in 0..self.flows.len() as u32 {
             // Of a flow that is over every packet has arrived or was lost: see `closing`.
             let Some(ends) = self.endpoints.of_flow(flow) else { continue };
-            let ways = match ends {
-                Ends::Stream([client, server]) => [
-                    (server_of(flow), client.sent, server.received, "data"),
-                    (client_of(flow), server.sent, client.received, "ACKs"),
-                ],
-                Ends::Datagrams(source, sink) => [
-                    (server_of(flow), source.schedule.sent(), sink.datagrams, "datagrams"),
-                    (client_of(flow), 0, 0, "nothing"),
-                ],
-            };
-            for (index, sent, received, way) in ways {
+            let [(client_sent, client_received), (server_sent, server_received)] = ends.packets();
+            for (index, sent, received, way) in [
+                (server_of(flow), client_sent, server_received, "data"),
+                (client_of(flow), server_sent, client_received, "ACKs"),
+            ] {
                 let place = || format!("flow \"{}\" ({way})", self.names.flows[flow as usize]);
                 balance(place, sent, received, self.fabric.lost(index), in_flight[index as usize])?;
             }

@@ -24,7 +24,7 @@ use crate::queue::Queue;
 use crate::repeats::Identity;
 use crate::scheduler::Scheduler;
 use crate::totals::QueueTotals;
-use crate::{DropReason, Monitor, NewPacket, Packet, PacketId, Schedule, Slab, Wake};
+use crate::{Content, DropReason, Monitor, NewPacket, Packet, PacketId, Schedule, Slab, Wake};
 
 pub use control::Control;
 
@@ -109,8 +109,13 @@ impl<B: Copy> Fabric<B> {
 
     /// Creates a packet and puts it on its path.
     #[inline(always)]
-    pub fn send<S: Schedule, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, packet: NewPacket, body: &B) {
-        let id = self.create(ctx, packet, body);
+    pub fn send<S: Schedule, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        packet: NewPacket,
+        content: &impl Content<B>,
+    ) {
+        let id = self.create(ctx, packet, content);
         if let Some(link) = self.steps[packet.cursor as usize].analytic_link() {
             return self.enter_analytic_link(ctx, link, id, packet.cursor, packet.bytes);
         }
@@ -125,9 +130,9 @@ impl<B: Copy> Fabric<B> {
         &mut self,
         ctx: &mut Context<'_, S, M>,
         packet: NewPacket,
-        body: &B,
+        content: &impl Content<B>,
     ) -> Option<Instant> {
-        let id = self.create(ctx, packet, body);
+        let id = self.create(ctx, packet, content);
         let Some(link) = self.steps[packet.cursor as usize].analytic_link() else {
             self.slab.get_mut(id).announce = true;
             self.forward_in_general(&mut ctx.again(), id, NO_LINK);
@@ -141,9 +146,14 @@ impl<B: Copy> Fabric<B> {
     }
 
     #[inline(always)]
-    fn create<S, M: Monitor<B>>(&mut self, ctx: &mut Context<'_, S, M>, packet: NewPacket, body: &B) -> PacketId {
-        let id = self.slab.insert(packet, body);
-        ctx.monitor.created(ctx.now, id, packet.endpoint, body);
+    fn create<S, M: Monitor<B>>(
+        &mut self,
+        ctx: &mut Context<'_, S, M>,
+        packet: NewPacket,
+        content: &impl Content<B>,
+    ) -> PacketId {
+        let id = self.slab.insert(packet, content);
+        ctx.monitor.created(ctx.now, id, self.slab.get(id));
         id
     }
 

@@ -80,7 +80,7 @@ impl<P: Probe> Watch<P> {
 }
 
 impl<P: Probe> Monitor<Frame> for Watch<P> {
-    fn created(&mut self, _now: Instant, id: PacketId, _endpoint: u32, _body: &Frame) {
+    fn created(&mut self, _now: Instant, id: PacketId, _packet: &Packet<Frame>) {
         if let Some(numbers) = &mut self.numbers {
             numbers.note(id, self.entering);
         }

@@ -360,6 +360,11 @@ impl Connection {
         let sender = &self.sender;
         let path = sender.path();
         let (window, in_flight) = (&path.window, path.in_flight());
+        // A SYN or a FIN that is outstanding has a sequence number and is no payload.
+        let has_flag = matches!(
+            self.state,
+            State::SynSent | State::SynReceived | State::FinWait1 | State::Closing | State::LastAck
+        );
         WindowRow {
             flow,
             time_ns: now.as_ns(),
@@ -367,7 +372,7 @@ impl Connection {
             ssthresh: window.ssthresh,
             in_flight,
             bytes_in_flight: u64::from(in_flight) * u64::from(sender.mss()),
-            outstanding_bytes: sender.snd_nxt() - sender.snd_una(),
+            outstanding_bytes: (sender.snd_nxt() - sender.snd_una()).saturating_sub(u64::from(has_flag)),
             srtt_ns: sender.srtt().as_ns(),
             pacing_bps: if window.is_paced { window.pacing_rate.as_bps() } else { 0 },
             retransmits: sender.counters().retransmits,
