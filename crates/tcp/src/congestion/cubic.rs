@@ -253,7 +253,7 @@ impl<S: SlowStart> Congestion for Cubic<S> {
 impl<S: SlowStart> Cubic<S> {
     fn forget(&mut self, ctx: &Context) {
         let mut slow_start = std::mem::take(&mut self.slow_start);
-        slow_start.restart(ctx.now, ctx.snd_nxt);
+        slow_start.restart(ctx);
         let Self { jiffies, clock, hz, ack_sixteenths, .. } = *self;
         *self = Self { slow_start, jiffies, clock, hz, ack_sixteenths, ..Self::new(self.shape) };
     }

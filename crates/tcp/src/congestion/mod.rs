@@ -57,7 +57,7 @@ pub use veno::Veno;
 pub use westwood::Westwood;
 pub use yeah::Yeah;
 
-/// Largest segmentation burst in bytes: 64 KiB less the room for headers, 192 bytes in a Linux 6.1 without tunnels and
+/// Largest segmentation burst of a NIC that sets no other limit, in bytes: 64 KiB less the room for headers, 192 bytes in a Linux 6.1 without tunnels and
 /// wireless, and one (`sk_gso_max_size`). With them it would be 128 bytes less.
 pub(crate) const GSO_MAX_BYTES: u64 = 65_343;
 
@@ -258,6 +258,8 @@ pub struct Context {
     /// Length of a jiffy (`Config::jiffy`): rules whose Linux original counts time in jiffies need it.
     /// Zero stands for a millisecond.
     pub jiffy: Duration,
+    /// Largest segmentation burst of the host's NIC in bytes (`sk_gso_max_size`); zero stands for that of one without a limit.
+    pub gso_max_bytes: u32,
     /// ECN was negotiated.
     pub ecn: bool,
     /// In [`Congestion::init`]: RTT of the SYN, which some rules count as their first; `None` for the passive side.

@@ -21,6 +21,7 @@ impl Sender {
             is_app_limited: self.path.delivery.app_limited != 0,
             state: self.path.state,
             jiffy: self.clock.jiffy(),
+            gso_max_bytes: self.sizes.tso_max_bytes,
             ecn: self.ecn.active,
             syn_rtt: None,
         }

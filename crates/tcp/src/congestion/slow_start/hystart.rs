@@ -12,10 +12,10 @@
 //!
 //! Not modelled: the sysctl switches of single detectors; both are on.
 
-use daybreak_units::{Duration, Instant};
+use daybreak_units::Duration;
 
 use super::SlowStart;
-use crate::congestion::{AckArrival, GSO_MAX_BYTES, Window};
+use crate::congestion::{AckArrival, Context, GSO_MAX_BYTES, Window};
 
 /// Smaller windows are never judged (`hystart_low_window`).
 const LOW_WINDOW: u32 = 16;
@@ -44,11 +44,21 @@ pub struct HyStart {
     samples: u32,
     /// An exit was found; nothing is looked at until the next restart.
     is_found: bool,
+    /// Largest segmentation burst.
+    gso_max_bytes: u64,
 }
 
 impl Default for HyStart {
     fn default() -> Self {
-        Self { round_start_us: 0, last_ack_us: 0, end_seq: 0, round_rtt_us: u64::MAX, samples: 0, is_found: false }
+        Self {
+            round_start_us: 0,
+            last_ack_us: 0,
+            end_seq: 0,
+            round_rtt_us: u64::MAX,
+            samples: 0,
+            is_found: false,
+            gso_max_bytes: GSO_MAX_BYTES,
+        }
     }
 }
 
@@ -67,10 +77,18 @@ impl HyStart {
             return false;
         }
         self.last_ack_us = now_us;
-        let limit = min_delay_us + burst_delay_us(window);
+        let limit = min_delay_us + self.burst_delay_us(window);
         // Pacing spreads a window over half an RTT by itself.
         let limit = if window.is_paced { limit } else { limit / 2 };
         now_us - self.round_start_us > limit
+    }
+
+    /// How much the largest bursts at the present rate may lengthen a train.
+    fn burst_delay_us(&self, window: &Window) -> u64 {
+        match window.pacing_rate.as_bytes_per_sec() {
+            0 => 0,
+            rate => (self.gso_max_bytes * BURSTS * 1_000_000 / rate).min(MAX_BURST_DELAY_US),
+        }
     }
 
     /// The delay test; the first samples of a round only set the round's RTT.
@@ -85,18 +103,13 @@ impl HyStart {
     }
 }
 
-/// How much the largest bursts at the present rate may lengthen a train.
-fn burst_delay_us(window: &Window) -> u64 {
-    match window.pacing_rate.as_bytes_per_sec() {
-        0 => 0,
-        rate => (GSO_MAX_BYTES * BURSTS * 1_000_000 / rate).min(MAX_BURST_DELAY_US),
-    }
-}
-
 impl SlowStart for HyStart {
-    fn restart(&mut self, now: Instant, snd_nxt: u64) {
+    fn restart(&mut self, ctx: &Context) {
         self.is_found = false;
-        self.start_round(now.as_us(), snd_nxt);
+        if ctx.gso_max_bytes > 0 {
+            self.gso_max_bytes = u64::from(ctx.gso_max_bytes);
+        }
+        self.start_round(ctx.now.as_us(), ctx.snd_nxt);
     }
 
     fn is_over(&mut self, window: &Window, ack: &AckArrival, rtt: Duration, min_delay: Duration) -> bool {
@@ -121,7 +134,7 @@ impl SlowStart for HyStart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daybreak_units::Rate;
+    use daybreak_units::{Instant, Rate};
 
     const MSS: u64 = 1_000;
 
@@ -142,8 +155,12 @@ mod tests {
     /// Feeds ACKs `spacing_us` apart from the start of a round at 100 ms; returns the time into the
     /// round at which slow start ends.
     fn train_exit_us(window: &Window, spacing_us: u64, min_delay_us: u64) -> Option<u64> {
+        train_exit_of(&Context::default(), window, spacing_us, min_delay_us)
+    }
+
+    fn train_exit_of(ctx: &Context, window: &Window, spacing_us: u64, min_delay_us: u64) -> Option<u64> {
         let mut rule = HyStart::default();
-        rule.restart(Instant::ZERO, 0);
+        rule.restart(ctx);
         let delay = Duration::from_us(min_delay_us);
         (0..100).map(|n| 100_000 + n * spacing_us).find_map(|now| {
             let una = 1 + (now - 100_000) / spacing_us;
@@ -169,6 +186,10 @@ mod tests {
         let unpaced = Window { pacing_rate: rate, ..window(16) };
         assert_eq!(train_exit_us(&unpaced, 50, 10_000), None, "100 ACKs end at 4,950 us");
         assert_eq!(train_exit_us(&unpaced, 60, 10_000), Some(5_280));
+        // The NIC's bursts of a quarter of that length take 125 us: the limit is 5,062 us.
+        let short = Context { gso_max_bytes: 16_336, ..Context::default() };
+        assert_eq!(train_exit_of(&short, &unpaced, 52, 10_000), Some(5_096));
+        assert_eq!(train_exit_us(&unpaced, 52, 10_000), None);
         // A paced sender's limit is not halved.
         let paced = Window { is_paced: true, ..unpaced };
         assert_eq!(train_exit_us(&paced, 120, 10_000), Some(10_560));
@@ -177,7 +198,7 @@ mod tests {
     #[test]
     fn a_risen_delay_ends_it_after_eight_samples() {
         let mut rule = HyStart::default();
-        rule.restart(Instant::ZERO, 0);
+        rule.restart(&Context::default());
         let base = Duration::from_ms(40);
         // The rise allowed at 40 ms is 5 ms. ACKs come 3 ms apart, so there is no train.
         let mut exits = Vec::new();
@@ -189,7 +210,7 @@ mod tests {
         // Found once, it stays quiet until the next restart.
         assert!(exits[9..].iter().all(|over| !over));
         let mut rule = HyStart::default();
-        rule.restart(Instant::ZERO, 0);
+        rule.restart(&Context::default());
         for n in 0..12 {
             let sample = ack(100_000 + 3_000 * n, n + 1, 100);
             assert!(!rule.is_over(&window(20), &sample, Duration::from_us(45_000), base), "5 ms is still allowed");
@@ -199,7 +220,7 @@ mod tests {
     #[test]
     fn a_round_ends_with_its_last_byte() {
         let mut rule = HyStart::default();
-        rule.restart(Instant::ZERO, 0);
+        rule.restart(&Context::default());
         let base = Duration::from_ms(10);
         let over = |rule: &mut HyStart, now, una, nxt| rule.is_over(&window(20), &ack(now, una, nxt), base, base);
         assert!(!over(&mut rule, 10_000, 1, 40));

@@ -4,9 +4,9 @@
 //! each one acknowledged. A rule here only decides when slow start ends before a loss ends it, so
 //! any congestion rule can carry any of them as a type parameter.
 
-use daybreak_units::{Duration, Instant};
+use daybreak_units::Duration;
 
-use crate::congestion::{AckArrival, Window};
+use crate::congestion::{AckArrival, Context, Window};
 
 mod classic;
 mod hystart;
@@ -18,7 +18,7 @@ pub use hystart::HyStart;
 pub trait SlowStart: std::fmt::Debug + Send + Default {
     /// Forget everything; a new round begins with `snd_nxt`. Called when the connection is
     /// established and after a retransmission timeout.
-    fn restart(&mut self, now: Instant, snd_nxt: u64);
+    fn restart(&mut self, ctx: &Context);
 
     /// Looks at one ACK with an RTT sample that arrived in slow start. `min_delay` is the smallest
     /// RTT that the congestion rule has accepted, this one included. True: slow start is over, and

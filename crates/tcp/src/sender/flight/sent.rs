@@ -52,6 +52,8 @@ impl Sent {
     pub const PUSH: u16 = 512;
     /// SACKed and merged into the segment below it, so that it has no `sk_buff` of its own.
     pub const MERGED: u16 = 1024;
+    /// The next segment lies in the same `sk_buff`: they were sent as one burst, and if lost are sent again as one.
+    pub const JOINED: u16 = 2048;
     /// On which path it was last sent: [`Tally::tag`](super::Tally::tag).
     pub const PATH: u16 = 0xf000;
     /// Anything that needs more than plain cumulative acknowledgement.

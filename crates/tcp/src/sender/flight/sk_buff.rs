@@ -52,7 +52,7 @@ impl Flight {
             to = from;
         }
         let rest = at.wrapping_add(1);
-        let end_flags = Sent::FIN | Sent::PUSH;
+        let end_flags = Sent::FIN | Sent::PUSH | Sent::JOINED;
         let first = self.get_mut(at);
         first.len = len;
         first.flags &= !end_flags;
@@ -75,6 +75,41 @@ impl Flight {
         }
     }
 
+    /// Segments of one burst from the one at `at` on that have the same marks: a SACK block parts those that it covers from
+    /// the others.
+    pub fn burst_from(&self, at: u32) -> u32 {
+        const MARKS: u16 = Sent::SACKED | Sent::LOST | Sent::RETRANS;
+        let marks = self.get(at).flags & MARKS;
+        let mut last = at;
+        while self.get(last).has(Sent::JOINED) {
+            let next = last.wrapping_add(1);
+            if next == self.tail || self.get(next).flags & MARKS != marks {
+                break;
+            }
+            last = next;
+        }
+        last.wrapping_sub(at) + 1
+    }
+
+    /// Buffers of what is in flight, counted one by one: a SACK block parts a burst, and what it covers is shifted together.
+    pub fn buffers(&self) -> u64 {
+        let mut buffers = 0;
+        let mut at = self.head;
+        while at != self.tail {
+            buffers += u64::from(!self.get(at).has(Sent::MERGED));
+            at = at.wrapping_add(self.burst_from(at));
+        }
+        buffers
+    }
+
+    /// What is behind the segment at `at` gets a buffer of its own (`tcp_fragment`). True if it had none.
+    pub fn cut_behind(&mut self, at: u32) -> bool {
+        let record = self.get_mut(at);
+        let was_joined = record.has(Sent::JOINED);
+        record.flags &= !Sent::JOINED;
+        was_joined
+    }
+
     /// Joins the record behind the one at `at` to it. `tally` counts the former. Without SACK (`has_sack`) one duplicate
     /// less is expected, since nothing shows which segments have arrived.
     #[cold]
@@ -87,7 +122,8 @@ impl Flight {
         }
         let first = self.get_mut(at);
         first.len += joined.len;
-        first.flags |= joined.flags & (Sent::FIN | Sent::PUSH | Sent::EVER_RETRANS);
+        first.flags &= !Sent::JOINED;
+        first.flags |= joined.flags & (Sent::FIN | Sent::PUSH | Sent::EVER_RETRANS | Sent::JOINED);
         let mut to = next;
         while to.wrapping_add(1) != self.tail {
             *self.get_mut(to) = *self.get(to.wrapping_add(1));

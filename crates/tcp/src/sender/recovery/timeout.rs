@@ -91,11 +91,13 @@ impl Sender {
     fn mark_lost_of_path(&mut self) {
         let now_us = self.clock.now_us;
         let head = self.flight.head();
+        // Linux looks at the age of all but the first buffer.
+        let first = self.flight.burst_from(head);
         let judges_age = self.settings.rack && self.sack_permitted && !self.settings.profile.early_rack;
         let mut next = self.flight.of_path_from(&self.path.tally, head, |_| true);
         while let Some(at) = next {
             let is_recent = || self.path.rack.remaining_us(self.flight.get(at), 0, now_us) > 0;
-            if !(judges_age && at != head && is_recent()) {
+            if !(judges_age && at.wrapping_sub(head) >= first && is_recent()) {
                 self.mark_lost(at);
             }
             next = self.flight.of_path_from(&self.path.tally, at.wrapping_add(1), |_| true);

@@ -7,14 +7,18 @@ use std::collections::VecDeque;
 pub(in crate::sender) struct Bursts {
     /// Ends of those that wait. The first begins with the next new byte.
     waiting: VecDeque<u64>,
-    /// Ends of those that were sent, some of which may be acknowledged.
-    sent: VecDeque<u64>,
+    /// Ends of those that were sent, some of which may be acknowledged, and when each left first, in nanoseconds.
+    sent: VecDeque<(u64, u64)>,
     /// End of the burst that is leaving, or has left.
     leaving: u64,
+    /// Segments of the first burst that has left since the last input.
+    first_segments: u32,
     /// The application is within a write, and may wait for room there.
     is_writing: bool,
     /// What may leave before the write goes on.
     pause: Option<Pause>,
+    /// Of the burst that is being sent again: the next segment, and how many are left.
+    again: Option<(u32, u32)>,
 }
 
 /// Linux sends while the application writes, each time when a buffer is full.
@@ -60,6 +64,19 @@ impl Bursts {
     }
 }
 
+/// What is sent again.
+impl Bursts {
+    /// After the segment that leaves, `left` more of its burst are sent again, from the one at `at` on.
+    pub fn follow_with(&mut self, at: u32, left: u32) {
+        self.again = (left > 0).then_some((at, left));
+    }
+
+    /// The next segment of the burst that is being sent again, and how many are left with it.
+    pub fn next_again(&mut self) -> Option<(u32, u32)> {
+        self.again.take()
+    }
+}
+
 /// The buffers.
 impl Bursts {
     /// How many wait.
@@ -88,8 +105,18 @@ impl Bursts {
         self.leaving
     }
 
-    /// A burst leaves that ends at `end`.
-    pub fn send(&mut self, snd_una: u64, end: u64) {
+    /// Segments of the first burst that has left since the last input.
+    pub fn first_segments(&self) -> u32 {
+        self.first_segments
+    }
+
+    /// A burst leaves, the first since the last input.
+    pub fn begin(&mut self, segments: u32) {
+        self.first_segments = segments;
+    }
+
+    /// A burst leaves at `left_ns` that ends at `end`.
+    pub fn send(&mut self, snd_una: u64, end: u64, left_ns: u64) {
         self.leaving = end;
         if self.pause == Some(Pause::One) {
             self.pause = Some(Pause::Nothing);
@@ -97,15 +124,31 @@ impl Bursts {
         if self.waiting.front() == Some(&end) {
             self.waiting.pop_front();
         }
-        while self.sent.front().is_some_and(|&sent| sent <= snd_una) {
+        while self.sent.front().is_some_and(|&(end, _)| end <= snd_una) {
             self.sent.pop_front();
         }
-        self.sent.push_back(end);
+        self.sent.push_back((end, left_ns));
     }
 
-    /// How many hold what is not acknowledged.
-    pub fn count(&self, snd_una: u64) -> u64 {
-        let acknowledged = self.sent.partition_point(|&end| end <= snd_una);
-        (self.waiting.len() + self.sent.len() - acknowledged) as u64
+    /// What was sent is cut in two at `end`.
+    pub fn cut(&mut self, end: u64) {
+        let at = self.sent.partition_point(|&(other, _)| other < end);
+        if let Some(&(_, left_ns)) = self.sent.get(at).filter(|&&(other, _)| other != end) {
+            self.sent.insert(at, (end, left_ns));
+        }
+    }
+
+    /// How many were sent and hold what is not acknowledged.
+    pub fn in_flight(&self, snd_una: u64) -> u64 {
+        (self.sent.len() - self.acknowledged(snd_una)) as u64
+    }
+
+    /// When the first left that is not acknowledged, in nanoseconds, if it was not sent again.
+    pub fn first_left_ns(&self, snd_una: u64) -> Option<u64> {
+        self.sent.get(self.acknowledged(snd_una)).map(|&(_, left_ns)| left_ns)
+    }
+
+    fn acknowledged(&self, snd_una: u64) -> usize {
+        self.sent.partition_point(|&(end, _)| end <= snd_una)
     }
 }

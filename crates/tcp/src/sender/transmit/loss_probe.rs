@@ -104,8 +104,12 @@ impl Sender {
             self.send_new(true)
         } else {
             let at = self.flight.last().expect("segments are out");
-            (!self.is_in_host_queue(self.flight.get(at).nic_serial) && self.fits_window(at))
-                .then(|| self.send_again(at))
+            (!self.is_in_host_queue(self.flight.get(at).nic_serial) && self.fits_window(at)).then(|| {
+                if at != self.flight.head() {
+                    self.cut_buffer(at.wrapping_sub(1));
+                }
+                self.send_again(at, 1)
+            })
         };
         let is_retrans = outgoing.is_some() && !fits;
         if !is_retrans && outgoing.is_some() {

@@ -152,10 +152,11 @@ impl Sender {
     pub(super) fn push_of_burst(&mut self, len: u32, fin: bool) -> Outgoing {
         let seq = self.snd_nxt;
         // Linux puts PSH on each burst of several segments.
-        let push = fin | self.buffer.takes_push(seq + u64::from(len), self.clock.now) | self.ends_burst(len);
+        let push = fin | self.buffer.takes_push(seq + u64::from(len), self.clock.now);
         let sent_us = self.flight.get(self.flight.tail().wrapping_sub(1)).sent_us;
-        self.keep_new(len, fin, push, sent_us);
-        Outgoing { seq, len, fin, push, is_new: true }
+        let is_last = self.ends_burst(len);
+        self.keep_new(len, fin, push, !is_last, sent_us);
+        Outgoing { seq, len, fin, push: push | is_last, is_new: true }
     }
 
     /// `paced` bytes count for pacing.
@@ -166,19 +167,22 @@ impl Sender {
         let push = len > 0 && (fin || self.buffer.takes_push(seq + u64::from(len), self.clock.now));
         self.note_start();
         let sent_us = self.pace(paced);
-        self.keep_new(len, fin, push, sent_us);
+        self.keep_new(len, fin, push, paced > len, sent_us);
         Outgoing { seq, len, fin, push, is_new: true }
     }
 
-    /// Keeps the record of a new segment that was sent at `sent_us`.
+    /// Keeps the record of a new segment that was sent at `sent_us`, and whether the next one is of the same burst.
     #[inline]
-    fn keep_new(&mut self, len: u32, fin: bool, push: bool, sent_us: u64) {
+    fn keep_new(&mut self, len: u32, fin: bool, push: bool, is_joined: bool, sent_us: u64) {
         let seq = self.snd_nxt;
         let mut sent = Sent {
             seq,
             len: len + u32::from(fin),
             nic_serial: self.next_nic_serial(),
-            flags: self.path.tally.tag() | if fin { Sent::FIN } else { 0 } | if push { Sent::PUSH } else { 0 },
+            flags: self.path.tally.tag()
+                | if fin { Sent::FIN } else { 0 }
+                | if push { Sent::PUSH } else { 0 }
+                | if is_joined { Sent::JOINED } else { 0 },
             ..Sent::default()
         };
         let (idle, path_idle) = (self.flight.is_empty(), self.path.tally.packets_out() == 0);

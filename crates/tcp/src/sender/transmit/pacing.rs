@@ -105,15 +105,25 @@ impl Sender {
         self.pace_by_rate(len)
     }
 
+    /// When the next segment leaves, in nanoseconds: now, or when those before it have.
+    pub(super) fn leaves_ns(&self) -> u64 {
+        let now = self.clock.now.as_ps().div_ceil(PS_PER_NS);
+        if !self.path.window.is_paced {
+            return now;
+        }
+        now.max(self.path.pacing.departure.as_ps().div_ceil(PS_PER_NS))
+    }
+
     /// Linux keeps departures in whole nanoseconds and rounds every gap down to one: over a recovery of
     /// hundreds of segments this decides whether a loss is known before or after a departure.
     fn pace_by_rate(&mut self, len: u32) -> u64 {
         let before = self.path.pacing.departure.as_ps().div_ceil(PS_PER_NS);
-        let leaves = before.max(self.clock.now.as_ps().div_ceil(PS_PER_NS));
+        let leaves = self.leaves_ns();
         let rate = self.path.window.pacing_rate.as_bytes_per_sec();
         let mut departure = leaves;
-        // This segment is not counted yet; the tenth is the first that has to be waited for.
-        if rate > 0 && self.counters.segments + 1 >= UNPACED_SEGMENTS {
+        // What leaves is not counted yet; the tenth segment, or its burst, is the first that has to be waited for.
+        let segments = u64::from(len.div_ceil(self.sizes.payload()).max(1));
+        if rate > 0 && self.counters.segments + segments >= UNPACED_SEGMENTS {
             let gap = u64::from(len) * NS_PER_SEC / rate;
             // A timer that was late gives back at most half of the gap.
             let credit = if self.settings.profile.timer_pacing { 0 } else { (leaves - before).min(gap / 2) };

@@ -26,6 +26,11 @@ impl Sender {
     /// The lowest segment that is lost and not yet sent again, if the window has room.
     #[cold]
     pub(super) fn retransmit_lost(&mut self) -> Option<Outgoing> {
+        if self.sizes.builds_bursts()
+            && let Some(outgoing) = self.rest_again()
+        {
+            return Some(outgoing);
+        }
         // The timeout always sends its segment.
         let forced = self.transmit.reason == Reason::Timeout;
         if !forced && (self.pacing_holds() || self.path.in_flight() >= self.path.window.cwnd) {
@@ -41,7 +46,8 @@ impl Sender {
         if !forced && self.path.fack.reach.is_some_and(|reach| sent.seq > reach) {
             return None;
         }
-        if !forced && self.small_queue_holds(sent.len, 1) {
+        let burst = if self.sizes.builds_bursts() { self.flight.burst_from(at) } else { 1 };
+        if !forced && self.small_queue_holds(sent.len * burst, 1) {
             return None;
         }
         let is_queued = self.is_in_host_queue(sent.nic_serial);
@@ -55,23 +61,75 @@ impl Sender {
             }
             return None;
         }
+        let segments = if forced { 1 } else { self.burst_again(at, burst) };
+        if burst > 1 {
+            self.cut_buffer(at.wrapping_add(segments - 1));
+        }
         if forced {
             self.transmit.finish_timeout();
         }
-        let outgoing = self.send_again(at);
-        self.flight.mark_resent(&mut self.path.tally, at);
-        self.paths.get(&mut self.path, sent.path()).undo.count_retransmission(self.clock.timestamp);
-        if self.path.in_cwnd_reduction() {
-            self.path.prr.out += 1;
-        }
+        let mut outgoing = self.send_again(at, segments);
+        outgoing.push &= segments == 1;
+        self.note_resent(at, sent.path());
         // A timeout has set the timer itself.
         if at == self.flight.head() && self.timer.kind != TimerKind::Reorder && !forced {
             self.set_timer(TimerKind::Retransmit, self.path.rtt.rto);
         }
-        if !forced {
-            self.look_at_pacing_from(at.wrapping_add(1));
+        let next = at.wrapping_add(1);
+        match &mut self.buffer.bursts {
+            Some(bursts) if segments > 1 => bursts.follow_with(next, segments - 1),
+            _ if !forced => self.look_at_pacing_from(next),
+            _ => {}
         }
         Some(outgoing)
+    }
+
+    /// Another segment of the burst that is being sent again, which departs as one, with PSH on its last.
+    fn rest_again(&mut self) -> Option<Outgoing> {
+        let (at, left) = self.buffer.bursts.as_mut()?.next_again()?;
+        let sent_us = self.flight.get(at.wrapping_sub(1)).sent_us;
+        let mut outgoing = self.send_again_at(at, sent_us);
+        outgoing.push = left == 1;
+        self.note_resent(at, self.flight.get(at).path());
+        let next = at.wrapping_add(1);
+        if left == 1 {
+            self.look_at_pacing_from(next);
+        } else if let Some(bursts) = &mut self.buffer.bursts {
+            bursts.follow_with(next, left - 1);
+        }
+        Some(outgoing)
+    }
+
+    /// The segment at `at`, of the path with this tag, has been sent again.
+    fn note_resent(&mut self, at: u32, path: u16) {
+        self.flight.mark_resent(&mut self.path.tally, at);
+        self.paths.get(&mut self.path, path).undo.count_retransmission(self.clock.timestamp);
+        if self.path.in_cwnd_reduction() {
+            self.path.prr.out += 1;
+        }
+    }
+
+    /// How many of the `burst` segments from the one at `at` on are sent again as one: as many as both windows and the length
+    /// of bursts allow.
+    fn burst_again(&self, at: u32, burst: u32) -> u32 {
+        if burst == 1 {
+            return 1;
+        }
+        let path = &self.path;
+        let free = u64::from(path.window.cwnd.saturating_sub(path.in_flight()));
+        let most = free.min(self.burst_goal()).min(u64::from(burst)) as u32;
+        let end = self.window_end();
+        let fits = |n: &u32| self.flight.get(at.wrapping_add(*n)).end() <= end;
+        1 + (1..most).take_while(fits).count() as u32
+    }
+
+    /// What is behind the segment at `at` gets a buffer of its own.
+    pub(super) fn cut_buffer(&mut self, at: u32) {
+        if self.flight.cut_behind(at)
+            && let Some(bursts) = &mut self.buffer.bursts
+        {
+            bursts.cut(self.flight.get(at).end());
+        }
     }
 
     /// Whether some of the segment at `at` lies within the peer's window, which may have shrunk since it was sent. What lies
@@ -107,7 +165,7 @@ impl Sender {
             }
             let sent = *self.flight.get(next);
             let payload = sent.len - u32::from(sent.has(Sent::FIN));
-            let stays = sent.has(Sent::SACKED) || self.is_in_host_queue(sent.nic_serial);
+            let stays = sent.has(Sent::SACKED | Sent::JOINED) || self.is_in_host_queue(sent.nic_serial);
             if stays || payload > room || sent.end() > self.window_end() {
                 return;
             }
@@ -117,16 +175,26 @@ impl Sender {
         }
     }
 
-    /// Sends the segment at `at` again.
-    pub(super) fn send_again(&mut self, at: u32) -> Outgoing {
+    /// Sends the segment at `at` again, the first of a burst of `segments`, which is paced as one.
+    pub(super) fn send_again(&mut self, at: u32, segments: u32) -> Outgoing {
         self.flight.trim(at, self.snd_una);
+        let payload = |at: u32| {
+            let sent = self.flight.get(at);
+            sent.len - u32::from(sent.has(Sent::FIN))
+        };
+        let paced = (0..segments).map(|n| payload(at.wrapping_add(n))).sum();
+        self.take_over(at);
+        self.note_start();
+        let sent_us = self.pace(paced);
+        self.send_again_at(at, sent_us)
+    }
+
+    /// Sends the segment at `at` again, which leaves at `sent_us`.
+    fn send_again_at(&mut self, at: u32, sent_us: u64) -> Outgoing {
         let payload = {
             let sent = self.flight.get(at);
             sent.len - u32::from(sent.has(Sent::FIN))
         };
-        self.take_over(at);
-        self.note_start();
-        let sent_us = self.pace(payload);
         let serial = self.next_nic_serial();
         let delivery = &mut self.path.delivery;
         let record = self.flight.send_again(at, serial, self.snd_nxt, |record| delivery.stamp(record, sent_us, false));

@@ -338,7 +338,9 @@ impl Sender {
     /// [`Sender::memory`] of buffers of several segments.
     pub(super) fn memory_with(&self, bursts: &Bursts) -> u64 {
         let first = self.flight.first().map_or(self.snd_nxt, |sent| sent.seq);
-        self.buffer.write_seq.saturating_sub(first) + bursts.count(self.snd_una) * self.sizes.overhead
+        let is_sacked = self.path.tally.sacked_out() > 0;
+        let sent = if is_sacked { self.flight.buffers() } else { bursts.in_flight(self.snd_una) };
+        self.buffer.write_seq.saturating_sub(first) + (sent + bursts.waiting() as u64) * self.sizes.overhead
     }
 
     /// The handshake is done: sizes the buffer for the initial window.
@@ -379,14 +381,15 @@ impl Sender {
     /// After `burst` new segments: grows the buffer if the window was not full, and lets the application
     /// go on once a third is free. True when there is new data to send.
     ///
-    /// Linux looks after every segment, so that a burst that fills the window grows the buffer as well; but only where the
-    /// application waits already, not after what leaves while it writes.
+    /// Linux looks whenever a buffer has left, so that what fills the window grows the buffer as well, unless it is a single
+    /// segment or segmentation burst; but only where the application waits already, not after what leaves while it writes.
     #[inline(always)]
     pub(crate) fn refill_buffer(&mut self, burst: u32) -> bool {
         if !self.buffer.full {
             return false;
         }
-        if self.path.in_flight() < self.path.window.cwnd + burst.saturating_sub(1) {
+        let first = self.buffer.bursts.as_ref().map_or(1, |bursts| bursts.first_segments());
+        if self.path.in_flight() < self.path.window.cwnd + burst.saturating_sub(first) {
             if self.has_only_filled(burst) {
                 return false;
             }

@@ -150,8 +150,12 @@ impl Sender {
 
     /// The next `len` bytes leave their buffer.
     pub(super) fn leave_buffer(&mut self, len: u64) {
+        let left_ns = self.leaves_ns();
         if let Some(bursts) = self.buffer.bursts.as_mut().filter(|_| len > 0) {
-            bursts.send(self.snd_una, self.snd_nxt + len);
+            if self.transmit.burst == 0 {
+                bursts.begin(len.div_ceil(u64::from(self.sizes.payload())) as u32);
+            }
+            bursts.send(self.snd_una, self.snd_nxt + len, left_ns);
         }
     }
 
@@ -191,7 +195,7 @@ impl Sender {
     }
 
     /// Full segments of the longest burst now.
-    fn burst_goal(&self) -> u64 {
+    pub(super) fn burst_goal(&self) -> u64 {
         let most = u64::from(self.sizes.tso_max_bytes);
         let mut bytes = self.path.window.pacing_rate.as_bytes_per_sec() >> 10;
         let halvings = self.path.min_rtt.get() >> RTT_LOG;
@@ -234,7 +238,10 @@ impl Sender {
     fn ack_is_due(&self) -> bool {
         let Some(first) = self.flight.first() else { return false };
         let srtt_ns = u64::from(self.path.rtt.srtt_x8()) * 125;
-        let due_in_ns = (first.sent_us * 1_000 + srtt_ns).saturating_sub(self.clock.now.as_ns());
+        // Its record has whole microseconds. What was sent again has another time than its burst.
+        let of_burst = self.buffer.bursts.as_ref().and_then(|bursts| bursts.first_left_ns(self.snd_una));
+        let sent_ns = of_burst.filter(|ns| ns / 1_000 == first.sent_us).unwrap_or(first.sent_us * 1_000);
+        let due_in_ns = (sent_ns + srtt_ns).saturating_sub(self.clock.now.as_ns());
         let soon_ns = if self.settings.profile.tick_bursts { u64::MAX } else { SOON.as_ns() };
         due_in_ns <= (srtt_ns / 2).min(soon_ns)
     }
@@ -341,7 +348,7 @@ mod tests {
         assert_eq!(ends(&mut sender), (vec![1, 3], vec![2, 4]));
         let bursts = sender.buffer.bursts.as_mut().expect("it builds bursts");
         assert_eq!(bursts.next_end(), Some(1 + 6 * 1_440));
-        bursts.send(1, 1 + 6 * 1_440);
+        bursts.send(1, 1 + 6 * 1_440, 0);
         assert_eq!(bursts.next_end(), Some(1 + 11 * 1_440), "what lies behind it has been filled up");
     }
 
@@ -378,7 +385,17 @@ mod tests {
 
     /// At `now_us`, with ten segments out since the start and an RTT of 53 ms.
     fn ten_out(now_us: u64) -> Sender {
+        ten_out_with(writer(1_440, 65_343, None), now_us)
+    }
+
+    /// The same in two bursts of five, which are half of the window.
+    fn two_bursts_out(now_us: u64) -> Sender {
         let mut sender = writer(1_440, 65_343, None);
+        sender.path.min_rtt.sample(0, 100);
+        ten_out_with(sender, now_us)
+    }
+
+    fn ten_out_with(mut sender: Sender, now_us: u64) -> Sender {
         sender.write(Instant::ZERO, 1_000_000);
         ends(&mut sender);
         assert_eq!(sender.path.in_flight(), 10);
@@ -399,6 +416,154 @@ mod tests {
             sender.settings.profile.tick_bursts = true;
             assert_eq!(sender.ack_is_due(), of_older_stacks, "{now_us} us");
         }
+    }
+
+    #[test]
+    fn an_ack_is_due_to_the_nanosecond() {
+        // The first burst left 933 ns after the microsecond of its record.
+        for (now_ns, is_due) in [(26_500_932, false), (26_500_933, true)] {
+            let mut sender = writer(1_440, 65_343, None);
+            sender.settings.profile.tick_bursts = true;
+            sender.clock.advance(Instant::from_ps(933_000));
+            sender.write(Instant::from_ps(933_000), 1_000_000);
+            ends(&mut sender);
+            sender.clock.advance(Instant::from_ps(now_ns * 1_000));
+            assert_eq!(sender.ack_is_due(), is_due, "{now_ns} ns");
+        }
+    }
+
+    #[test]
+    fn the_burst_with_the_tenth_segment_is_the_first_that_is_paced() {
+        let mut sender = writer(1_440, 65_343, None);
+        sender.path.window.is_paced = true;
+        sender.path.window.pacing_rate = daybreak_units::Rate::from_bytes_per_sec(1_000_000);
+        for (segments, sent, departure_us) in [(5, 4, 0), (5, 5, 7_200)] {
+            sender.path.pacing.departure = Instant::ZERO;
+            sender.counters.segments = sent;
+            sender.pace(segments * 1_440);
+            assert_eq!(sender.path.pacing.departure, Instant::ZERO + Duration::from_us(departure_us), "after {sent}");
+        }
+    }
+
+    #[test]
+    fn what_fills_the_window_grows_the_buffer_unless_it_is_one_burst() {
+        for (bursts, grows) in [(&[4][..], false), (&[2, 2][..], true), (&[1, 3][..], true)] {
+            let mut sender = ten_out(1_000);
+            let before = sender.buffer.size();
+            sender.snd_una += 1_440;
+            sender.path.window.cwnd = 14;
+            for &segments in bursts {
+                sender.leave_buffer(segments * 1_440);
+                for _ in 0..segments {
+                    sender.push_new(1_440, false);
+                }
+            }
+            assert_eq!((sender.path.in_flight(), sender.buffer.is_full()), (14, true));
+            sender.refill_buffer(4);
+            assert_eq!(sender.buffer.size() > before, grows, "{bursts:?}");
+        }
+    }
+
+    /// Two bursts of five segments, of which those up to `sacked` are lost, and the others SACKed.
+    fn lost_up_to(sacked: u32) -> Sender {
+        let mut sender = two_bursts_out(60_000);
+        for at in 0..10 {
+            if at < sacked {
+                sender.flight.mark_lost(&mut sender.path.tally, at);
+            } else {
+                sender.flight.sack(&mut sender.path.tally, at);
+            }
+        }
+        sender.look_for_lost();
+        sender
+    }
+
+    /// Segments of the retransmissions that leave, and whether each has PSH.
+    fn sent_again(sender: &mut Sender) -> Vec<(u64, bool)> {
+        let mut sent = Vec::new();
+        while let Some(out) = sender.next_outgoing().filter(|out| !out.is_new) {
+            sent.push(((out.seq - 1) / 1_440, out.push));
+        }
+        sent
+    }
+
+    #[test]
+    fn a_burst_that_is_lost_is_sent_again_as_one() {
+        // PSH is on the last segment of a burst, also where a SACK block has parted it; what is alone has its own.
+        let mut sender = lost_up_to(8);
+        assert_eq!(
+            sent_again(&mut sender),
+            [(0, false), (1, false), (2, false), (3, false), (4, true), (5, false), (6, false), (7, true)]
+        );
+        assert_eq!(sent_again(&mut lost_up_to(1)), [(0, false)]);
+    }
+
+    #[test]
+    fn a_burst_that_is_sent_again_is_paced_as_one_and_cut_by_the_window() {
+        let mut sender = lost_up_to(8);
+        sender.path.window.cwnd = 3;
+        sender.path.window.is_paced = true;
+        sender.path.window.pacing_rate = daybreak_units::Rate::from_bytes_per_sec(10_000_000);
+        let (now, memory) = (sender.clock.now, sender.memory());
+        assert_eq!(sent_again(&mut sender), [(0, false), (1, false), (2, true)]);
+        // 3 * 1440 bytes at 10 MB/s.
+        assert_eq!(sender.path.pacing.departure, now + Duration::from_us(432));
+        assert_eq!(sender.memory(), memory + sender.sizes.overhead, "the rest has a buffer of its own");
+        sender.path.window.cwnd = 7;
+        sender.path.window.is_paced = false;
+        sender.look_for_lost();
+        assert_eq!(sent_again(&mut sender), [(3, false), (4, true), (5, false), (6, true)]);
+    }
+
+    #[test]
+    fn the_peers_window_cuts_a_burst_that_is_sent_again() {
+        let mut sender = lost_up_to(8);
+        sender.peer.window = 3 * 1_440 + 500;
+        assert_eq!(sent_again(&mut sender)[..3], [(0, false), (1, false), (2, true)]);
+    }
+
+    #[test]
+    fn a_timeout_and_a_probe_send_one_segment_of_a_burst_again() {
+        let mut sender = lost_up_to(10);
+        sender.transmit.on_timeout();
+        assert_eq!(sent_again(&mut sender), [(0, false)]);
+        sender.look_for_lost();
+        sender.path.window.cwnd = 4;
+        assert_eq!(sent_again(&mut sender), [(1, false), (2, false), (3, true)], "it is apart from the others");
+        let mut sender = two_bursts_out(60_000);
+        sender.peer.window = 10 * 1_440;
+        sender.transmit.on_loss_probe();
+        assert_eq!(sent_again(&mut sender), [(9, false)]);
+        for at in 5..10 {
+            sender.flight.mark_lost(&mut sender.path.tally, at);
+        }
+        sender.look_for_lost();
+        assert_eq!(sent_again(&mut sender), [(5, false), (6, false), (7, false), (8, true), (9, false)]);
+    }
+
+    #[test]
+    fn a_timeout_takes_the_whole_first_burst_to_be_lost_however_recent_it_is() {
+        let mut sender = two_bursts_out(60_000);
+        sender.path.rack.rtt_us = 100_000;
+        sender.on_rto();
+        let lost = (0..10).filter(|&at| sender.flight.get(at).has(crate::sender::flight::Sent::LOST)).count();
+        assert_eq!(lost, 5);
+    }
+
+    #[test]
+    fn a_buffer_that_is_sacked_in_part_takes_the_memory_of_its_pieces() {
+        let mut sender = two_bursts_out(60_000);
+        let whole = sender.memory();
+        // Of two bursts of five the second to fourth segment: three pieces of the first. Then all but the first segment: one
+        // piece of what is SACKed.
+        (1..4).for_each(|at| sender.flight.sack(&mut sender.path.tally, at));
+        (2..4).for_each(|at| sender.flight.shift(at, 1));
+        assert_eq!(sender.memory(), whole + 2 * sender.sizes.overhead);
+        (4..10).for_each(|at| {
+            sender.flight.sack(&mut sender.path.tally, at);
+            sender.flight.shift(at, 1);
+        });
+        assert_eq!(sender.memory(), whole);
     }
 
     #[test]
