@@ -190,6 +190,7 @@ fn profile(stack: &Stack) -> Profile {
             Legacy::NoAckAggregation => profile.no_ack_aggregation = true,
             Legacy::WideProbes => profile.wide_probes = true,
             Legacy::TimerPacing => profile.timer_pacing = true,
+            Legacy::MsDelays => profile.ms_delays = true,
             Legacy::NoRttBursts => profile.no_rtt_bursts = true,
             Legacy::TickBursts => profile.tick_bursts = true,
             Legacy::EarlyRack => profile.early_rack = true,

@@ -58,6 +58,8 @@ pub enum Legacy {
     WideProbes,
     /// Pacing by a timer from segment to segment.
     TimerPacing,
+    /// CUBIC and HyStart measure in milliseconds.
+    MsDelays,
     /// Segmentation bursts do not depend on the RTT.
     NoRttBursts,
     /// Whether a burst may wait is counted in ticks.

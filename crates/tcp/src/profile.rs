@@ -55,6 +55,9 @@ pub struct Profile {
     /// Segments are paced by a timer from one to the next, which has no credit for a late one; BBR paces at the bandwidth
     /// that it has measured, not 1 % below, and takes what is in flight as it is (Linux up to 4.19).
     pub timer_pacing: bool,
+    /// CUBIC measures delays in eighths of a millisecond, and HyStart's trains in whole ones (Linux up to 5.5); a round of
+    /// HyStart ends only where the window is the limit (up to 5.15).
+    pub ms_delays: bool,
     /// Segmentation bursts are a millisecond of the pacing rate, and no longer on short paths (Linux up to 5.17).
     pub no_rtt_bursts: bool,
     /// A burst may wait where the last segment left in the same tick, and not where that was less than a millisecond ago
@@ -215,6 +218,7 @@ pub const BEHAVIOURS: &[Behaviour] = &[
         dialogues: &[],
         switch: |profile| &mut profile.timer_pacing,
     },
+    Behaviour { name: "ms_delays", stacks: &[LINUX_4_15], dialogues: &[], switch: |profile| &mut profile.ms_delays },
     Behaviour {
         name: "no_rtt_bursts",
         stacks: &[LINUX_4_15],

@@ -43,6 +43,7 @@ Legacy: TypeAlias = Literal[
     "no_ack_aggregation",
     "wide_probes",
     "timer_pacing",
+    "ms_delays",
     "no_rtt_bursts",
     "tick_bursts",
     "early_rack",

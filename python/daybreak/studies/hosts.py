@@ -1,6 +1,6 @@
 """Kernels of published testbeds, as far as the model can emulate them."""
 
-UBUNTU_18_04 = ("count_acks", "prr_by_retransmission", "two_tick_slack")
+UBUNTU_18_04 = ("count_acks", "prr_by_retransmission", "two_tick_slack", "ms_delays")
 """Mechanisms in which all of Linux 4.15 to 5.4, the kernels of Ubuntu 18.04, differ from Linux 6.1.192 (`legacy` of a
 stack)."""
 LINUX_4_15 = (

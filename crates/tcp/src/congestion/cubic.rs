@@ -34,7 +34,7 @@ use daybreak_units::parameters::{Parameter, Settings};
 use daybreak_units::{Duration, Instant};
 
 use super::slow_start::{Classic, HyStart, SlowStart};
-use super::{AckArrival, AckSample, CaEvent, CaState, Capabilities, Congestion, Context, Entry, Window};
+use super::{AckArrival, AckSample, CaEvent, CaState, Capabilities, Congestion, Context, Entry, OlderRules, Window};
 use crate::jiffies::{Jiffies, JiffyClock};
 
 /// What Linux 6.1 lets one set as parameters of its module `tcp_cubic`, by the same names.
@@ -145,6 +145,8 @@ pub struct Cubic<S: SlowStart = HyStart> {
     /// Smallest accepted RTT; zero before the first.
     min_delay: Duration,
     jiffies: Jiffies,
+    /// Delays are in eighths of a millisecond, and the curve looks ahead by whole ones ([`OlderRules::MS_DELAYS`]).
+    is_coarse: bool,
     slow_start: S,
 }
 
@@ -178,6 +180,7 @@ impl<S: SlowStart> Cubic<S> {
             seen_cwnd: 0,
             seen_at: 0,
             min_delay: Duration::ZERO,
+            is_coarse: false,
             est_acked: 0,
             w_est: 0,
             ack_sixteenths: 2 << 4,
@@ -186,7 +189,8 @@ impl<S: SlowStart> Cubic<S> {
 }
 
 impl<S: SlowStart> Congestion for Cubic<S> {
-    fn init(&mut self, _window: &mut Window, ctx: &Context) {
+    fn init(&mut self, window: &mut Window, ctx: &Context) {
+        self.is_coarse = window.older.have(OlderRules::MS_DELAYS);
         self.jiffies = ctx.jiffies();
         self.clock = JiffyClock::new(self.jiffies);
         self.hz = self.jiffies.hz();
@@ -203,7 +207,7 @@ impl<S: SlowStart> Congestion for Cubic<S> {
         {
             return;
         }
-        let rtt = rtt.max(Duration::from_us(1));
+        let rtt = if self.is_coarse { eighths_of_ms(rtt) } else { rtt.max(Duration::from_us(1)) };
         if self.min_delay.is_zero() || rtt < self.min_delay {
             self.min_delay = rtt;
         }
@@ -213,6 +217,9 @@ impl<S: SlowStart> Congestion for Cubic<S> {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+        if window.in_slow_start() && ack.is_cwnd_limited {
+            self.slow_start.on_growth(window, &ack.arrival);
+        }
         let Some(acked) = window.past_slow_start(ack) else { return };
         let now = self.clock.at(ack.arrival.now);
         self.follow_curve(window.cwnd, acked, now);
@@ -250,12 +257,18 @@ impl<S: SlowStart> Congestion for Cubic<S> {
     }
 }
 
+/// A delay as Linux up to 5.5 keeps it: rounded down to eighths of a millisecond, at least one.
+fn eighths_of_ms(delay: Duration) -> Duration {
+    const EIGHTH_US: u64 = 125;
+    Duration::from_us((delay.as_us() / EIGHTH_US).max(1) * EIGHTH_US)
+}
+
 impl<S: SlowStart> Cubic<S> {
     fn forget(&mut self, ctx: &Context) {
         let mut slow_start = std::mem::take(&mut self.slow_start);
         slow_start.restart(ctx);
-        let Self { jiffies, clock, hz, ack_sixteenths, .. } = *self;
-        *self = Self { slow_start, jiffies, clock, hz, ack_sixteenths, ..Self::new(self.shape) };
+        let Self { jiffies, clock, hz, is_coarse, ack_sixteenths, .. } = *self;
+        *self = Self { slow_start, jiffies, clock, hz, is_coarse, ack_sixteenths, ..Self::new(self.shape) };
     }
 
     /// Recomputes how many acknowledged segments earn one more, when time or the window has moved.
@@ -309,7 +322,8 @@ impl<S: SlowStart> Cubic<S> {
 
     /// The curve's time `jiffies` into the epoch, in 1/1024 s, one smallest RTT ahead.
     fn curve_time(&self, jiffies: u64) -> u64 {
-        let ahead = self.jiffies.covering(self.min_delay);
+        let delay = if self.is_coarse { Duration::from_ms(self.min_delay.as_us() / 1_000) } else { self.min_delay };
+        let ahead = self.jiffies.covering(delay);
         ((jiffies + ahead) << TICKS) / self.hz
     }
 

@@ -246,6 +246,20 @@ fn the_curve_counts_in_the_jiffies_of_the_host() {
     }
 }
 
+/// Up to Linux 5.5 delays are eighths of a millisecond, and the curve looks ahead by whole ones: of 1.9 ms, one jiffy of a
+/// millisecond instead of two.
+#[test]
+fn older_stacks_look_ahead_by_whole_milliseconds() {
+    for (older, ahead_ms) in [(OlderRules::default(), 2), (OlderRules::MS_DELAYS, 1)] {
+        let mut rule = Cubic::<Classic>::default();
+        let mut window = Window { older, ..Window::new(100, 50) };
+        rule.init(&mut window, &Context { jiffy: MS, ..Context::default() });
+        rule.on_arrival(&mut window, &ack(at(1_000), 1, Duration::from_us(1_900)));
+        assert_eq!(rule.curve_time(2_500), (2_500 + ahead_ms) * 1_024 / 1_000);
+        assert_eq!(rule.min_delay, Duration::from_us(if ahead_ms == 1 { 1_875 } else { 1_900 }));
+    }
+}
+
 /// The first round of HyStart begins with the connection and ends with what was sent by then: a train of ACKs that is
 /// longer than half of the smallest RTT, 5 ms, ends slow start.
 #[test]

@@ -90,6 +90,7 @@ impl OlderRules {
     pub const NO_ACK_AGGREGATION: Self = Self(1 << 2);
     pub const WIDE_PROBES: Self = Self(1 << 3);
     pub const TIMER_PACING: Self = Self(1 << 4);
+    pub const MS_DELAYS: Self = Self(1 << 5);
 }
 
 impl OlderRules {

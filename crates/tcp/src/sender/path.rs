@@ -65,6 +65,7 @@ fn older_rules(profile: &Profile) -> OlderRules {
         (OlderRules::NO_ACK_AGGREGATION, profile.no_ack_aggregation),
         (OlderRules::WIDE_PROBES, profile.wide_probes),
         (OlderRules::TIMER_PACING, profile.timer_pacing),
+        (OlderRules::MS_DELAYS, profile.ms_delays),
     ])
 }
 

@@ -10,12 +10,14 @@
 //! ACK that shows it. As in Linux the train's limit is lengthened by the time that segmentation
 //! bursts at the pacing rate add, and is not halved for a sender that paces.
 //!
+//! Stacks up to Linux 5.5 ([`OlderRules::MS_DELAYS`]) measure in milliseconds, and their trains know no bursts.
+//!
 //! Not modelled: the sysctl switches of single detectors; both are on.
 
 use daybreak_units::Duration;
 
 use super::SlowStart;
-use crate::congestion::{AckArrival, Context, GSO_MAX_BYTES, Window};
+use crate::congestion::{AckArrival, Context, GSO_MAX_BYTES, OlderRules, Window};
 
 /// Smaller windows are never judged (`hystart_low_window`).
 const LOW_WINDOW: u32 = 16;
@@ -71,6 +73,23 @@ impl HyStart {
         self.samples = 0;
     }
 
+    /// Both tests up to Linux 5.5, with a clock of milliseconds and delays in eighths of one: a train is too long beyond
+    /// half of the smallest RTT in whole milliseconds, and only the first samples of a round give its RTT.
+    fn is_over_by_ms(&mut self, ack: &AckArrival, rtt_us: u64, min_delay_us: u64) -> bool {
+        let now_us = whole_ms(ack.now.as_us());
+        let mut is_over = false;
+        if now_us - whole_ms(self.last_ack_us) <= TRAIN_SPACING_US {
+            self.last_ack_us = now_us;
+            is_over = now_us - whole_ms(self.round_start_us) > whole_ms(min_delay_us / 2);
+        }
+        if self.samples < MIN_SAMPLES {
+            self.is_delay_high(rtt_us, min_delay_us);
+        } else {
+            is_over |= self.round_rtt_us > min_delay_us + tolerated_rise_us(min_delay_us / 1_000 * 125);
+        }
+        is_over
+    }
+
     /// The train test. An ACK that comes late leaves the train as it was: the round has no other.
     fn is_train_long(&mut self, now_us: u64, window: &Window, min_delay_us: u64) -> bool {
         if now_us - self.last_ack_us > TRAIN_SPACING_US {
@@ -98,9 +117,16 @@ impl HyStart {
             self.samples += 1;
             return false;
         }
-        let rise = (min_delay_us / 8).clamp(DELAY_RISE_US.0, DELAY_RISE_US.1);
-        self.round_rtt_us > min_delay_us + rise
+        self.round_rtt_us > min_delay_us + tolerated_rise_us(min_delay_us / 8)
     }
+}
+
+fn tolerated_rise_us(eighth_us: u64) -> u64 {
+    eighth_us.clamp(DELAY_RISE_US.0, DELAY_RISE_US.1)
+}
+
+fn whole_ms(us: u64) -> u64 {
+    us - us % 1_000
 }
 
 impl SlowStart for HyStart {
@@ -116,6 +142,10 @@ impl SlowStart for HyStart {
         if self.is_found {
             return false;
         }
+        if window.older.have(OlderRules::MS_DELAYS) {
+            self.is_found = window.cwnd >= LOW_WINDOW && self.is_over_by_ms(ack, rtt.as_us(), min_delay.as_us());
+            return self.is_found;
+        }
         let now_us = ack.now.as_us();
         if ack.snd_una > self.end_seq {
             self.start_round(now_us, ack.snd_nxt);
@@ -128,6 +158,13 @@ impl SlowStart for HyStart {
         let delay = self.is_delay_high(rtt_us, min_delay_us);
         self.is_found = train || delay;
         self.is_found
+    }
+
+    /// Up to Linux 5.15 a round ends here, and not where the window is not the limit.
+    fn on_growth(&mut self, window: &Window, ack: &AckArrival) {
+        if window.older.have(OlderRules::MS_DELAYS) && ack.snd_una > self.end_seq {
+            self.start_round(ack.now.as_us(), ack.snd_nxt);
+        }
     }
 }
 
@@ -215,6 +252,43 @@ mod tests {
             let sample = ack(100_000 + 3_000 * n, n + 1, 100);
             assert!(!rule.is_over(&window(20), &sample, Duration::from_us(45_000), base), "5 ms is still allowed");
         }
+    }
+
+    /// ACKs every half millisecond from 101.2 ms on, of a round that began at 100.7 ms: when slow start ends, if by 120 ms.
+    fn coarse_exit_us(rtt_us: u64, min_delay_us: u64) -> Option<u64> {
+        let mut rule = HyStart::default();
+        rule.restart(&Context { now: Instant::ZERO + Duration::from_us(100_700), ..Context::default() });
+        let window = Window { older: OlderRules::MS_DELAYS, ..window(16) };
+        let [rtt, min_delay] = [rtt_us, min_delay_us].map(Duration::from_us);
+        let mut times = (101_200..120_000).step_by(500);
+        times.find(|&now| rule.is_over(&window, &ack(now, 1, 100), rtt, min_delay))
+    }
+
+    /// `bictcp_clock`, `hystart_update` of Linux 4.15: `now - round_start > delay_min >> 4`, in milliseconds.
+    #[test]
+    fn older_stacks_count_milliseconds() {
+        // Half of 10 ms: from the 100th to the 106th is more than 5.
+        assert_eq!(coarse_exit_us(10_000, 10_000), Some(106_200));
+        // Half of 1.9 ms is none: the next millisecond is too late.
+        assert_eq!(coarse_exit_us(1_875, 1_875), Some(101_200));
+        // After eight samples: 12 ms and an eighth of a millisecond are more than 8 ms and the 4 that are tolerated at least.
+        assert_eq!(coarse_exit_us(12_125, 40_000), None);
+        assert_eq!(coarse_exit_us(45_125, 40_000), Some(105_200));
+        assert_eq!(coarse_exit_us(45_000, 40_000), None);
+    }
+
+    #[test]
+    fn a_round_of_older_stacks_ends_where_the_window_grows() {
+        let mut rule = HyStart::default();
+        rule.restart(&Context { now: Instant::ZERO + Duration::from_ms(100), snd_nxt: 40 * MSS, ..Context::default() });
+        let older = Window { older: OlderRules::MS_DELAYS, ..window(16) };
+        let delay = Duration::from_ms(10);
+        assert!(!rule.is_over(&older, &ack(104_900, 41, 80), delay, delay));
+        rule.on_growth(&older, &ack(104_900, 41, 80));
+        assert!(!rule.is_over(&older, &ack(106_500, 42, 80), delay, delay), "the train is of 2 ms");
+        rule.on_growth(&older, &ack(106_500, 42, 80));
+        assert!(!rule.is_over(&older, &ack(108_400, 43, 80), delay, delay));
+        assert!(rule.is_over(&older, &ack(110_400, 44, 80), delay, delay));
     }
 
     #[test]

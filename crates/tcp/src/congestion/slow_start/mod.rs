@@ -24,4 +24,7 @@ pub trait SlowStart: std::fmt::Debug + Send + Default {
     /// RTT that the congestion rule has accepted, this one included. True: slow start is over, and
     /// the caller sets `ssthresh` to `cwnd`.
     fn is_over(&mut self, window: &Window, ack: &AckArrival, rtt: Duration, min_delay: Duration) -> bool;
+
+    /// The window is about to grow by an ACK in slow start, since it was the limit.
+    fn on_growth(&mut self, _window: &Window, _ack: &AckArrival) {}
 }
