@@ -50,6 +50,12 @@ DROPS = [
     (6 * MS, "random", "back", 1, "b", False, 7), (7 * MS, "random", "green", 3, "d & co", True, 555),
 ]  # fmt: skip
 CIRCUITS = [(10 * MS, 0, "blue", "night"), (11 * MS, 1, "night", "green"), (20 * MS, 2, "green", "night")]
+CONTROL = [
+    (0, "broker", "requested", "b", None), (MS, "manager", "requested", "c", None),
+    (3 * MS, "manager", "in_force", "c", "path 1"), (4 * MS, "hybrid", "setting_up", None, "night"),
+    (5 * MS, "hybrid", "in_force", None, "day 0"), (6 * MS, "broker", "in_force", "a", "path 1"),
+    (30 * MS, "manager", "released", "c", "path 0"),
+]  # fmt: skip
 MANIFEST = {
     "name": "by hand", "engine": "simulated", "plan_hash": "0123456789abcdef0123",
     "versions": {"daybreak": "9.8.7", "plan": 2, "program": f"native module {60 * 'f'}"},
@@ -75,6 +81,9 @@ def run(seed=1, slower=0, **changes):
         "queues": pl.DataFrame({"time_ns": [0, MS], "queue_name": ["green", "blue"], "packets": [3, 60]}),
         "drops": pl.DataFrame(
             DROPS, schema=("time_ns", "reason", "place_name", "flow", "flow_name", "data", "seq"), orient="row"
+        ),
+        "control": pl.DataFrame(
+            CONTROL, schema=("time_ns", "controller_name", "event", "flow_name", "phase"), orient="row"
         ),
         "circuits": pl.DataFrame(CIRCUITS, schema=("time_ns", "step", "before", "phase"), orient="row").with_columns(
             timeline_name=pl.lit("move"), timeline=pl.lit(0, pl.UInt32)

@@ -21,9 +21,7 @@ def export(
     run: Annotated[Path, typer.Argument(help="Folder of a run.", metavar="RUN")],
     kind: Annotated[
         str,
-        typer.Option(
-            "--format", help="perfetto: a trace for ui.perfetto.dev. qlog: one trace per flow, for qvis and others."
-        ),
+        typer.Option("--format", help="perfetto: a trace for ui.perfetto.dev. qlog: one trace per flow, in qlog 0.3."),
     ] = "perfetto",
     out: Annotated[
         Path | None,

@@ -101,7 +101,8 @@ def _rows(run: Run, flows: pl.DataFrame, queues: pl.DataFrame) -> int:
 
 def _perfetto(run: Run, flows: pl.DataFrame, queues: pl.DataFrame, count: Callable[[int], object]) -> Iterator[str]:
     facts = {"tool": f"Daybreak {version('daybreak')}", "scenario": run.manifest["name"], "seed": run.seed}
-    yield '{"displayTimeUnit":"ns","otherData":' + json.dumps(facts) + ',"traceEvents":[\n'
+    # Without displayTimeUnit, which old versions of Perfetto took for the unit of all times.
+    yield '{"otherData":' + json.dumps(facts) + ',"traceEvents":[\n'
     between = ""
     for event in perfetto.events(run, flows, queues, count):
         yield between + json.dumps(event, separators=(",", ":"))

@@ -1,9 +1,11 @@
 """A run as qlog (draft-ietf-quic-qlog-main-schema, version 0.3, JSON): one trace per flow, from its sender's view.
 
-qlog is made for QUIC; the events that TCP shares with it are `recovery:metrics_updated` from the samples of the
-window, `recovery:congestion_state_updated` where the state changes, and `recovery:packet_lost` for each packet that the
-network lost. A packet's number is the first byte of its payload. Windows are in bytes of payload. Why and where the
-network lost a packet is none of the triggers that qlog has, so that it is a field of its own beside the event's data.
+qlog is made for QUIC; the events that TCP shares with it are `connectivity:connection_state_updated` where a flow
+starts and ends, `recovery:metrics_updated` from the samples of the window, `recovery:congestion_state_updated` where
+the state changes, and `recovery:packet_lost` for each packet that the network lost. Each trace has an event, since qvis
+opens no file in which one has none. A packet's number is the first byte of its payload. Windows are in bytes of
+payload. Why and where the network lost a packet is none of the triggers that qlog has, so that it is a field of its own
+beside the event's data.
 """
 
 from __future__ import annotations
@@ -30,9 +32,10 @@ def traces(
     numbers = flows["flow"].to_list()
     samples = _by_flow(run.window.filter(pl.col("flow").is_in(numbers)))
     lost = _by_flow(run.drops.filter(pl.col("flow").is_in(numbers) & pl.col("data")))
-    for flow, name, src, dst, variant in flows.select("flow", "flow_name", "src", "dst", "variant").iter_rows():
+    columns = ("flow", "flow_name", "src", "dst", "variant", "start_ns", "end_ns")
+    for flow, name, src, dst, variant, start, end in flows.select(columns).iter_rows():
         mine = samples.get(flow, run.window.clear()), lost.get(flow, run.drops.clear())
-        parts = [_samples(mine[0], payload_bytes[flow]), _losses(mine[1])]
+        parts = [_opened(start), _samples(mine[0], payload_bytes[flow]), _losses(mine[1]), _closed(end)]
         yield {
             "title": name, "description": f"{src} to {dst}, {variant}",
             "vantage_point": {"name": src, "type": "server"},
@@ -42,6 +45,15 @@ def traces(
             "events": list(merge(*parts, key=lambda event: event["time"])),
         }  # fmt: skip
         count(1 + sum(table.height for table in mine))
+
+
+def _opened(time: int) -> Iterator[dict[str, Any]]:
+    yield _event(time, "connectivity:connection_state_updated", {"new": "attempted"})
+
+
+def _closed(time: int | None) -> Iterator[dict[str, Any]]:
+    if time is not None:
+        yield _event(time, "connectivity:connection_state_updated", {"new": "closed"})
 
 
 def _samples(window: pl.DataFrame, payload: int) -> Iterator[dict[str, Any]]:
