@@ -56,7 +56,8 @@ class Testbed:
     small_queues: int = 0
     """1: TCP small queues as in Linux 6.1's default, 0: off."""
     older: int = 1
-    """1: windows and probes as in Linux 4.15 to 5.4 where the model can, 0: as in Linux 6.1.192."""
+    """1: windows and probes as in Linux 4.15 to 5.4 where the model can, 2: CUBIC's delays as well, 0: as in Linux
+    6.1.192."""
 
     @property
     def name(self) -> str:

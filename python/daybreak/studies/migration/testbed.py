@@ -57,7 +57,7 @@ def scenario(setting: Setting, begin_ns: int = 0) -> Scenario:
         },
     }  # fmt: skip
     if bed.older:
-        document["stack"]["legacy"] = list(UBUNTU_18_04)
+        document["stack"]["legacy"] = [*UBUNTU_18_04, *(["ms_delays"] if bed.older == 2 else [])]
     if not bed.small_queues:
         document["stack"]["tcp_limit_output_bytes"] = "off"
     if setting.kind in ("forest", "exchanges"):
