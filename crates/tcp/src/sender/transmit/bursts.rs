@@ -100,6 +100,17 @@ impl Bursts {
         self.waiting.push_front(end);
     }
 
+    /// The next buffer is filled from the one behind it, up to `end` at most.
+    pub fn fill_next(&mut self, end: u64) {
+        let mut waiting = self.waiting.iter().copied();
+        let (Some(next), Some(behind)) = (waiting.next(), waiting.next()) else { return };
+        if end >= behind {
+            self.waiting.pop_front();
+        } else if end > next {
+            self.waiting[0] = end;
+        }
+    }
+
     /// End of the burst that is leaving, or has left.
     pub fn leaving(&self) -> u64 {
         self.leaving

@@ -114,8 +114,14 @@ impl Sender {
         if pause == Some(Pause::Nothing) {
             return None;
         }
-        let next = self.next_buffer();
         let mss = u64::from(self.sizes.payload());
+        if self.settings.profile.filled_segments {
+            let most = self.snd_nxt + mss * self.burst_segments();
+            if let Some(bursts) = &mut self.buffer.bursts {
+                bursts.fill_next(most);
+            }
+        }
+        let next = self.next_buffer();
         let is_one = next.len <= mss;
         let first_end = self.snd_nxt + if is_one { next.len + u64::from(next.fin) } else { mss };
         if first_end > self.window_end() {
@@ -176,11 +182,7 @@ impl Sender {
     /// length of bursts allow. The last bytes of a buffer fill no segment, and go with it unless Nagle holds them back.
     fn burst_len(&self, next: NextBuffer, holds: bool) -> u64 {
         let mss = u64::from(self.sizes.payload());
-        let path = &self.path;
-        let half = u64::from((path.window.cwnd / 2).max(1));
-        // A probe leaves also where the congestion window has no room, one segment long then.
-        let free = u64::from(path.window.cwnd.saturating_sub(path.in_flight())).clamp(1, half);
-        let most = mss * free.min(self.burst_goal());
+        let most = mss * self.burst_segments();
         // Each segment names its path when it leaves, if there are several.
         let most = if self.has_paths() { mss } else { most };
         let window = self.window_end() - self.snd_nxt;
@@ -192,6 +194,15 @@ impl Sender {
             return most;
         }
         if holds { needed - needed % mss } else { needed }
+    }
+
+    /// Full segments of a burst that leaves now.
+    fn burst_segments(&self) -> u64 {
+        let path = &self.path;
+        let half = u64::from((path.window.cwnd / 2).max(1));
+        // A probe leaves also where the congestion window has no room, one segment long then.
+        let free = u64::from(path.window.cwnd.saturating_sub(path.in_flight())).clamp(1, half);
+        free.min(self.burst_goal())
     }
 
     /// Full segments of the longest burst now.
@@ -339,6 +350,30 @@ mod tests {
         let mut sender = writer(4_300, 16_191, None);
         sender.write(Instant::ZERO, 1_000_000);
         assert_eq!(ends(&mut sender), (vec![1, 3, 5, 7, 10], vec![2, 4, 6, 8, 9]));
+    }
+
+    /// `tcp_grow_skb`, since Linux 6.10: what an earlier burst has left of a buffer is filled from the next one.
+    #[test]
+    fn later_stacks_fill_a_buffer_from_the_next_before_it_leaves() {
+        for (fills, ends) in [(false, vec![6, 10]), (true, vec![9, 18])] {
+            let mut sender = writer(1_440, 65_343, None);
+            sender.settings.profile.filled_segments = fills;
+            sender.path.min_rtt.sample(0, 100);
+            sender.write(Instant::ZERO, 20 * 1_440);
+            let bursts = sender.buffer.bursts.as_mut().expect("it builds bursts");
+            bursts.split(1 + 10 * 1_440);
+            bursts.split(1 + 6 * 1_440);
+            sender.path.window.cwnd = 18;
+            let mut left = Vec::new();
+            for _ in 0..2 {
+                while sender.rest_of_burst().is_some() {}
+                let out = sender.send_burst(false).expect("the window has room");
+                assert!(out.is_new);
+                let bursts = sender.buffer.bursts.as_ref().expect("it builds bursts");
+                left.push((bursts.leaving() - 1) / 1_440);
+            }
+            assert_eq!(left, ends, "fills: {fills}");
+        }
     }
 
     #[test]
