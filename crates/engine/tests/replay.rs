@@ -203,6 +203,27 @@ fn a_server_that_hears_nothing_says_nothing() {
 }
 
 #[test]
+fn what_arrives_after_the_log_has_ended_is_not_heard() {
+    let (mut plan, dialogue) = overrun();
+    let last = plan.paths[plan.flows[0].data_path as usize].last().copied();
+    let Some(Step::Queue(queue)) = last else { panic!("{last:?}") };
+    let link = plan.queues[queue as usize].served_by[0] as usize;
+    plan.links[link].delay_ps = 1_000_000;
+    let syn = dialogue.received[0];
+    // Ours answers a SYN a microsecond after it was captured, if the log goes on for so long.
+    let until = |last: Captured| Dialogue { sent: vec![last], received: vec![syn] };
+    let later = Captured { at: syn.at + Duration::from_us(5), ..dialogue.sent[0] };
+    let answer = replay(&plan, 0, Side::Server, &until(later)).unwrap().sent[0];
+    let delay = answer.at.saturating_since(syn.at);
+    assert!(delay > Duration::from_us(1) && delay < Duration::from_us(2), "{delay:?}");
+    assert_eq!(replay(&plan, 0, Side::Server, &until(answer)).unwrap().same, 1);
+    // One that the other has sent before ours can have heard the SYN is not what ours says, however soon it would.
+    let early = Captured { at: syn.at, ..answer };
+    let found = replay(&plan, 0, Side::Server, &until(early)).unwrap();
+    assert_eq!((found.same, found.sent), (0, Vec::new()));
+}
+
+#[test]
 fn what_is_not_heard_makes_a_difference() {
     let mut dialogue = dialogue();
     for received in &mut dialogue.received {
