@@ -137,6 +137,9 @@ fn both_ends_of_an_exchange_say_what_the_kernels_said() {
         let found = replay(&plan, 0, side, &dialogue).unwrap();
         assert_eq!((found.same, found.other_time), (found.theirs, 0), "{side:?}");
         assert!(found.is_identical());
+        // A process that has waited looks at the clock, which takes a guest 1 ns; the kernels' have looked more than once.
+        let apart_ns = apart_ns(&found, &dialogue);
+        assert!(apart_ns <= Some(3), "two departures of {side:?} are {apart_ns:?} ns apart");
         let with_payload = dialogue.sent.iter().filter(|sent| sent.segment.len > 0).count();
         assert!((3..found.theirs - 1).contains(&with_payload), "data and ACKs of {side:?}: {with_payload}");
         // An application that thinks for longer requests later, and receives nothing in between.
