@@ -2,6 +2,8 @@
 
 import argparse
 import importlib.util
+import json
+import os
 import re
 import sys
 import tomllib
@@ -19,7 +21,7 @@ def tool():
     return module
 
 
-ASKED = argparse.Namespace(packages="tcp", mutants=4, seed=7)
+ASKED = argparse.Namespace(packages="tcp", mutants=4, seed=7, first=None)
 
 
 def mutant(tool, line, what="replace < with <= in f", was="a < b", becomes="a <= b"):
@@ -78,3 +80,51 @@ def test_a_build_that_was_too_slow_says_nothing_of_a_mutant(tool):
     assert outcome("MissedMutant", "Build", "Test") == tool.SURVIVED
     assert outcome("Unviable", "Build") == tool.UNVIABLE
     assert outcome("Success", "Build", "Test", scenario="Baseline") is None
+
+
+def test_what_a_later_stage_has_found_stays(tool, tmp_path, monkeypatch):
+    monkeypatch.setattr(tool, "WORK", tmp_path)
+    monkeypatch.setattr(tool, "source_digest", lambda: "0" * 64)
+    outcomes, written = tool.Outcomes(), tmp_path / "outcomes.json"
+
+    def learn(summary, stage):
+        entry = {"scenario": {"Mutant": {"name": "m"}}, "summary": summary, "phase_results": [{"phase": "Test"}]}
+        written.write_text(json.dumps({"outcomes": [entry]}))
+        outcomes.learn(written, stage)
+        return outcomes.known["m"]
+
+    assert learn("MissedMutant", "undecided 1") == "undecided 1"
+    assert learn("MissedMutant", "undecided 2") == "undecided 2"
+    assert learn("MissedMutant", "undecided 1") == "undecided 2"
+    assert learn("MissedMutant", tool.SURVIVED) == tool.SURVIVED
+    assert learn("MissedMutant", "undecided 2") == tool.SURVIVED
+    assert tool.Outcomes().known == {"m": tool.SURVIVED}
+
+
+def test_the_copy_is_as_the_source_and_what_is_the_same_is_not_written(tool, tmp_path, monkeypatch):
+    source, copy = tmp_path / "source", tmp_path / "copy"
+    for name in ("crates/a.rs", "crates/b.rs"):
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(name)
+    monkeypatch.setattr(tool, "ROOT", source)
+    monkeypatch.setattr(tool, "_source", lambda: ["crates/a.rs", "crates/b.rs"])
+    tool.refresh(copy)
+    os.utime(copy / "crates" / "a.rs", (1, 1))
+    (copy / "crates" / "b.rs").write_text("a mutant that was interrupted")
+    (copy / "crates" / "c.rs").write_text("left by a test")
+    tool.refresh(copy)
+    assert {path.name: path.read_text() for path in (copy / "crates").iterdir()} == {
+        "a.rs": "crates/a.rs",
+        "b.rs": "crates/b.rs",
+    }
+    assert (copy / "crates" / "a.rs").stat().st_mtime == 1
+
+
+def test_only_the_first_run_of_a_stage_runs_its_tests_without_a_mutant(tool, tmp_path):
+    seconds = tmp_path / "tcp-1.seconds"
+    assert tool._limits(seconds) == ("--minimum-test-timeout=240", "--timeout-multiplier=20")
+    phases = [{"phase": "Build", "duration": 50.0}, {"phase": "Test", "duration": 30.0}]
+    log = {"outcomes": [{"scenario": "Baseline", "summary": "Success", "phase_results": phases}]}
+    (tmp_path / "outcomes.json").write_text(json.dumps(log))
+    tool._keep_seconds(tmp_path / "outcomes.json", seconds)
+    assert tool._limits(seconds) == ("--baseline=skip", "--timeout=600.0")

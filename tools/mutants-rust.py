@@ -2,12 +2,16 @@
 """Changes the core's code in random places and sees whether a test fails: `cargo mutants` on a seeded sample.
 
     cargo install cargo-mutants@27.1.0 --locked     once
-    python tools/mutants-rust.py                   150 mutants of tcp, fabric and engine; hours
+    python tools/mutants-rust.py                   150 mutants of tcp, fabric and engine; an hour or two
     python tools/mutants-rust.py --mutants 20 --packages fabric --out /tmp/trial.toml
 
 A mutant is killed when a test fails, or when the tests do not end. Only tests of `cargo test` judge: first those of the
-mutant's own crate, then, for those that survive them, the tests of the crates above that run it; none needs a kernel.
-Copies of the source are mutated, in the directory for temporary files; nothing here is changed but the result.
+mutant's own crate, the slow ones last, then, for those that survive them, the tests of the crates above that run it;
+none needs a kernel. A copy of the source is mutated, in `target/mutants`, which stays built between one mutant and the
+next; nothing else is changed but the result.
+
+Mutants are judged in the order in which they were drawn, some at a time: what has been judged when a run is interrupted
+is a random sample as well. `--first 120` writes the result of the first 120 of those that were drawn.
 
 The result has every mutant with its outcome. A survivor needs a reason, written there by hand, or a test that kills it;
 reasons are kept when the result is written anew. A run that was interrupted goes on where it was if called again. After
@@ -22,6 +26,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -33,14 +38,41 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "docs" / "mutants" / "rust.toml"
 WORK = ROOT / "target" / "mutants"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What judges the mutants that have survived the stage before."""
+
+    packages: tuple[str, ...]
+    """Whose tests are run."""
+    which: tuple[str, ...] = ("--tests",)
+    """Which of them; all, if nothing else is said."""
+    without: tuple[str, ...] = ()
+    """Tests that wait for a later stage."""
+    optimised: bool = True
+    """What runs for an instant is built without optimisation, which takes a quarter of the time."""
+
+
+SLOW_OF_TCP = ("connection::fast_path_tests::",)
+"""They take five times as long as all others of the package together."""
+QUICK_OF_TCP = ("--lib", "--test=dialogues", "--test=kernel_receiver", "--test=kernel_sender")
+"""They kill most mutants, in less than a second."""
 TESTED_BY = {
-    "units": (("units",), ("fabric", "tcp", "engine")),
-    "trace": (("trace",), ("engine",)),
-    "tcp": (("tcp",), ("engine",)),
-    "fabric": (("fabric",), ("engine",)),
-    "engine": (("engine",),),
+    "units": (Stage(("units",)), Stage(("fabric", "tcp", "engine"))),
+    "trace": (Stage(("trace",)), Stage(("engine",))),
+    "tcp": (
+        Stage(("tcp",), QUICK_OF_TCP, without=SLOW_OF_TCP, optimised=False),
+        Stage(("tcp",), without=SLOW_OF_TCP),
+        Stage(("tcp",), ("--lib",)),
+        Stage(("engine",)),
+    ),
+    "fabric": (Stage(("fabric",)), Stage(("engine",))),
+    "engine": (Stage(("engine",)),),
 }
-"""The packages whose tests judge a mutant of each package; the second ones judge what survives the first."""
+"""What judges a mutant of each package, one stage after the other."""
+BATCH = 25
+"""So many are judged by all stages before the next."""
 TEST_SECONDS = 240
 TEST_TIMES = 20
 """Tests that take longer than this, and than this multiple of their time without a mutant, count as endless."""
@@ -57,9 +89,12 @@ ENVIRONMENT = {
     # Programs are linked for each mutant: without what a debugger wants that is much faster.
     "CARGO_PROFILE_DEV_DEBUG": "0",
 }
+FAIL_FAST = ("-Zunstable-options", "--fail-fast")
+RUNNER = "target.'cfg(all())'.runner = ['env', 'RUSTC_BOOTSTRAP=1']"
+"""The first failure ends a program of tests: others there may never end. Only programs that run may be told so."""
 KILLED, SURVIVED, UNVIABLE = "killed", "survived", "unviable"
 UNDECIDED = "undecided"
-"""Survived the tests of its own crate; those of the crates above have not run."""
+"""Survived so many stages, the number behind the word; others have not run."""
 OUTCOMES = {"CaughtMutant": KILLED, "Timeout": KILLED, "MissedMutant": SURVIVED, "Unviable": UNVIABLE}
 
 
@@ -108,6 +143,7 @@ class Outcomes:
         self._source = source_digest()
         self.directory = WORK / self._source[:16]
         self.directory.mkdir(parents=True, exist_ok=True)
+        self.copy = self.directory / "copy"
         self._file = self.directory / "outcomes.json"
         self.known: dict[str, str] = json.loads(self._file.read_text()) if self._file.exists() else {}
 
@@ -117,8 +153,14 @@ class Outcomes:
             return
         for outcome in json.loads(written.read_text())["outcomes"]:
             found = _outcome(outcome)
-            if found is not None and self.known.get(name := outcome["scenario"]["Mutant"]["name"]) in (None, UNDECIDED):
-                self.known[name] = survivors if found == SURVIVED else found
+            if found is None:
+                continue
+            name = outcome["scenario"]["Mutant"]["name"]
+            found, before = survivors if found == SURVIVED else found, self.known.get(name, UNDECIDED)
+            # What was found in an earlier stage is read again when a run goes on: what came of later ones stays.
+            is_earlier = found.startswith(UNDECIDED) and found < before
+            if before.startswith(UNDECIDED) and not is_earlier:
+                self.known[name] = found
         if source_digest() != self._source:
             sys.exit("the source has changed meanwhile: what was found is of neither the old nor the new one")
         self._file.write_text(json.dumps(self.known, indent=1))
@@ -142,31 +184,55 @@ def _outcome(entry: dict[str, Any]) -> str | None:
     return OUTCOMES.get(entry["summary"])
 
 
-def source_digest() -> str:
-    """Of all that the tests of the core depend on."""
-    tracked = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "crates", "Cargo.toml", "Cargo.lock"],
+def _source(*under: str) -> list[str]:
+    """The names of the files that git does not ignore."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *under],
         cwd=ROOT,
         check=True,
         capture_output=True,
         text=True,
     )
+    return sorted({name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()})
+
+
+def source_digest() -> str:
+    """Of all that the tests of the core depend on."""
     found = hashlib.sha256()
-    for name in sorted(tracked.stdout.split("\0")):
-        path = ROOT / name
-        if name and path.is_file():
-            found.update(name.encode() + b"\0" + path.read_bytes())
+    for name in _source("crates", "Cargo.toml", "Cargo.lock"):
+        found.update(name.encode() + b"\0" + (ROOT / name).read_bytes())
     return found.hexdigest()
 
 
-def judge(directory: Path, tests: Iterable[str], chosen: list[Mutant], every: list[Mutant], jobs: int) -> bool:
-    """Runs the tests of some packages on mutants of one; logs and outcomes go to the directory. False if it ends early.
+def refresh(copy: Path) -> None:
+    """Makes the copy what the source is. What is the same stays, with its time: cargo builds only what differs.
+
+    A run that was interrupted has left a mutant in it, and a test that failed may have left a file.
+    """
+    names = _source()
+    for name in names:
+        there = copy / name
+        content = (ROOT / name).read_bytes()
+        if not there.is_file() or there.read_bytes() != content:
+            there.parent.mkdir(parents=True, exist_ok=True)
+            there.write_bytes(content)
+    kept = set(names)
+    for folder in ("crates", "tests"):
+        for path in (copy / folder).rglob("*"):
+            if path.is_file() and str(path.relative_to(copy)) not in kept:
+                path.unlink()
+
+
+def judge(directory: Path, copy: Path, stage: Stage, chosen: list[Mutant], every: list[Mutant]) -> bool:
+    """Runs the tests of a stage on mutants of one package; logs go to the directory. False if it ends early.
 
     `cargo mutants` 27.1 tries the mutants that delete a field of a struct whether or not they are examined: those that
     are not in the sample are said to have been caught before, which `--iterate` leaves out.
     """
     said = directory / "mutants.out"
-    said.mkdir(parents=True, exist_ok=True)
+    # What an earlier run has logged is known. What it has found last, and not logged when interrupted, is asked again.
+    shutil.rmtree(directory, ignore_errors=True)
+    said.mkdir(parents=True)
     names = {mutant.name for mutant in chosen}
     others = [m.name for m in every if "delete field" in m.name and m.name not in names]
     (said / "caught.txt").write_text("".join(f"{name}\n" for name in others))
@@ -177,13 +243,32 @@ def judge(directory: Path, tests: Iterable[str], chosen: list[Mutant], every: li
     }
     config.write_text("".join(f"{option} = {_quoted(values)}\n" for option, values in wanted.items()))
     command = [
-        "cargo", "mutants", f"--config={config}", f"--output={directory}", "--iterate", f"--jobs={jobs}",
+        "cargo", "mutants", "--in-place", f"--config={config}", f"--output={directory}", "--iterate",
         "--colors=never", f"--package=daybreak-{chosen[0].package}",
-        *(f"--test-package=daybreak-{package}" for package in tests),
-        f"--minimum-test-timeout={TEST_SECONDS}", f"--timeout-multiplier={TEST_TIMES}", "--cargo-test-arg=--tests",
+        *(f"--test-package=daybreak-{package}" for package in stage.packages),
+        *_limits(directory.with_suffix(".seconds")), *(f"--cargo-arg={which}" for which in stage.which),
+        f"--cargo-arg=--config={RUNNER}", "--", "--", *FAIL_FAST, *(f"--skip={name}" for name in stage.without),
     ]  # fmt: skip
-    done = subprocess.run(command, cwd=ROOT, env=os.environ | ENVIRONMENT, preexec_fn=_limit_memory, check=False)
+    refresh(copy)
+    environment = os.environ | ENVIRONMENT | ({} if stage.optimised else {"CARGO_PROFILE_DEV_OPT_LEVEL": "0"})
+    done = subprocess.run(command, cwd=copy, env=environment, preexec_fn=_limit_memory, check=False)
+    _keep_seconds(said / "outcomes.json", directory.with_suffix(".seconds"))
     return done.returncode in JUDGED
+
+
+def _limits(seconds: Path) -> tuple[str, ...]:
+    """Tests pass without a mutant and take so long: that is seen once for each source, and not again for each batch."""
+    if not seconds.exists():
+        return (f"--minimum-test-timeout={TEST_SECONDS}", f"--timeout-multiplier={TEST_TIMES}")
+    return ("--baseline=skip", f"--timeout={max(TEST_SECONDS, TEST_TIMES * float(seconds.read_text()))}")
+
+
+def _keep_seconds(written: Path, seconds: Path) -> None:
+    if not written.exists():
+        return
+    for outcome in json.loads(written.read_text())["outcomes"]:
+        if outcome["scenario"] == "Baseline" and outcome["summary"] == "Success":
+            seconds.write_text(str(outcome["phase_results"][-1]["duration"]))
 
 
 def _exactly(name: str) -> str:
@@ -201,8 +286,10 @@ def write(path: Path, asked: argparse.Namespace, sample: list[Mutant], known: di
     reasons = {tuple(entry["key"]): entry["reason"] for entry in before.get("survivor", [])}
     of = {outcome: [m for m in sample if known[m.name] == outcome] for outcome in (KILLED, SURVIVED, UNVIABLE)}
     viable = len(of[KILLED]) + len(of[SURVIVED])
+    first = "" if asked.first is None else f" --first {asked.first}"
+    options = f"--packages {asked.packages} --mutants {asked.mutants} --seed {asked.seed}{first}"
     lines = [
-        f"# Made by tools/mutants-rust.py --packages {asked.packages} --mutants {asked.mutants} --seed {asked.seed}",
+        f"# Made by tools/mutants-rust.py {options}",
         "# A killed mutant makes a test fail, or run without end; an unviable one does not compile and does not count.",
         f"killed = {len(of[KILLED])}",
         f"survived = {len(of[SURVIVED])}",
@@ -226,6 +313,24 @@ def _quoted(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def _judge_all(batch: list[Mutant], every: list[Mutant], outcomes: Outcomes) -> bool:
+    """Judges some mutants by all stages, as far as they are not known. False if it ends early."""
+    for package in sorted({mutant.package for mutant in batch}):
+        stages = TESTED_BY[package]
+        for index, stage in enumerate(stages):
+            directory = outcomes.directory / f"{package}-{index + 1}"
+            of_survivors = SURVIVED if index + 1 == len(stages) else f"{UNDECIDED} {index + 1}"
+            written = directory / "mutants.out" / "outcomes.json"
+            outcomes.learn(written, of_survivors)
+            asks = f"{UNDECIDED} {index}" if index else None
+            if left := [m for m in batch if m.package == package and outcomes.known.get(m.name) == asks]:
+                went_well = judge(directory, outcomes.copy, stage, left, every)
+                outcomes.learn(written, of_survivors)
+                if not went_well:
+                    return False
+    return True
+
+
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -233,7 +338,7 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, default=150, help="size of the sample (150)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (1)")
     parser.add_argument("--survivors", action="store_true", help="only those that survived in the result")
-    parser.add_argument("--jobs", type=int, choices=(1, 2), default=2, help="mutants at a time (2)")
+    parser.add_argument("--first", type=int, help="only so many of the sample, in the order they were drawn")
     parser.add_argument("--out", type=Path, default=RESULT, help=f"the result ({RESULT.relative_to(ROOT)})")
     asked = parser.parse_args()
     packages = asked.packages.split(",")
@@ -244,23 +349,15 @@ def main() -> int:
     every = mutants(packages)
     if not 1 <= asked.mutants <= len(every):
         parser.error(f"--mutants: {asked.mutants} is not from 1 to {len(every)}")
-    sample = sorted(random.Random(asked.seed).sample(every, asked.mutants), key=lambda mutant: mutant.name)
+    drawn = random.Random(asked.seed).sample(every, asked.mutants)[: asked.first]
+    sample = sorted(drawn, key=lambda mutant: mutant.name)
     outcomes = Outcomes()
     if asked.survivors:
         outcomes.known = decided_before(asked.out, sample) | outcomes.known
-    stages = [(package, stage) for package in packages for stage in range(len(TESTED_BY[package]))]
-    for package, stage in stages:
-        directory = outcomes.directory / f"{package}-{stage + 1}"
-        is_last = stage + 1 == len(TESTED_BY[package])
-        written = directory / "mutants.out" / "outcomes.json"
-        outcomes.learn(written, SURVIVED if is_last else UNDECIDED)
-        asks = UNDECIDED if stage else None
-        if left := [m for m in sample if m.package == package and outcomes.known.get(m.name) == asks]:
-            went_well = judge(directory, TESTED_BY[package][stage], left, every, asked.jobs)
-            outcomes.learn(written, SURVIVED if is_last else UNDECIDED)
-            if not went_well:
-                break
-    if unjudged := [mutant.name for mutant in sample if outcomes.known.get(mutant.name, UNDECIDED) == UNDECIDED]:
+    for start in range(0, len(drawn), BATCH):
+        if not _judge_all(drawn[start : start + BATCH], every, outcomes):
+            break
+    if unjudged := [m.name for m in sample if outcomes.known.get(m.name, UNDECIDED).startswith(UNDECIDED)]:
         print(f"{len(unjudged)} mutants have not been judged, such as {unjudged[0]}: call again", file=sys.stderr)
         return 1
     unexplained = write(asked.out, asked, sample, outcomes.known)

@@ -137,6 +137,9 @@ fn both_ends_of_an_exchange_say_what_the_kernels_said() {
         let found = replay(&plan, 0, side, &dialogue).unwrap();
         assert_eq!((found.same, found.other_time), (found.theirs, 0), "{side:?}");
         assert!(found.is_identical());
+        // A process that has waited looks at the clock, which takes a guest 1 ns; the kernels' have looked more than once.
+        let apart_ns = apart_ns(&found, &dialogue);
+        assert!(apart_ns <= Some(3), "two departures of {side:?} are {apart_ns:?} ns apart");
         let with_payload = dialogue.sent.iter().filter(|sent| sent.segment.len > 0).count();
         assert!((3..found.theirs - 1).contains(&with_payload), "data and ACKs of {side:?}: {with_payload}");
         // An application that thinks for longer requests later, and receives nothing in between.
@@ -200,6 +203,27 @@ fn a_server_that_hears_nothing_says_nothing() {
     let received = dialogue().sent[..1].to_vec();
     let found = replay(&plan(), FLOW, Side::Server, &Dialogue { sent: Vec::new(), received }).unwrap();
     assert!(found.is_identical());
+}
+
+#[test]
+fn what_arrives_after_the_log_has_ended_is_not_heard() {
+    let (mut plan, dialogue) = overrun();
+    let last = plan.paths[plan.flows[0].data_path as usize].last().copied();
+    let Some(Step::Queue(queue)) = last else { panic!("{last:?}") };
+    let link = plan.queues[queue as usize].served_by[0] as usize;
+    plan.links[link].delay_ps = 1_000_000;
+    let syn = dialogue.received[0];
+    // Ours answers a SYN a microsecond after it was captured, if the log goes on for so long.
+    let until = |last: Captured| Dialogue { sent: vec![last], received: vec![syn] };
+    let later = Captured { at: syn.at + Duration::from_us(5), ..dialogue.sent[0] };
+    let answer = replay(&plan, 0, Side::Server, &until(later)).unwrap().sent[0];
+    let delay = answer.at.saturating_since(syn.at);
+    assert!(delay > Duration::from_us(1) && delay < Duration::from_us(2), "{delay:?}");
+    assert_eq!(replay(&plan, 0, Side::Server, &until(answer)).unwrap().same, 1);
+    // One that the other has sent before ours can have heard the SYN is not what ours says, however soon it would.
+    let early = Captured { at: syn.at, ..answer };
+    let found = replay(&plan, 0, Side::Server, &until(early)).unwrap();
+    assert_eq!((found.same, found.sent), (0, Vec::new()));
 }
 
 #[test]

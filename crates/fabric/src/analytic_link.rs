@@ -377,14 +377,17 @@ mod tests {
         assert_eq!(size_of::<AnalyticLink>(), 128);
         assert_eq!(size_of::<Transit>(), 24);
     }
-    #[test]
-    fn more_than_2_to_the_32_bytes_are_counted() {
-        let rate = Rate::from_bps(1_000_000_000_000);
-        let (delay, jitter) = (Duration::ZERO, Duration::ZERO);
+
+    fn analytic(rate_bps: u64) -> AnalyticLink {
+        let (rate, delay, jitter) = (Rate::from_bps(rate_bps), Duration::ZERO, Duration::ZERO);
         let link = LinkConfig { rate, delay, framing_bytes: 38, loss_ppb: 0, jitter, stream: String::new() };
         let (capacity, kind) = (Capacity::default(), Kind::default());
-        let setup = Setup { link: &link, capacity, kind, largest_packet: 65_535, is_metered: false };
-        let mut analytic = AnalyticLink::new(setup, true);
+        AnalyticLink::new(Setup { link: &link, capacity, kind, largest_packet: 65_535, is_metered: false }, true)
+    }
+
+    #[test]
+    fn more_than_2_to_the_32_bytes_are_counted() {
+        let mut analytic = analytic(1_000_000_000_000);
         let mut now = Instant::ZERO;
         for _ in 0..200_000 {
             if !analytic.try_reserve() {
@@ -395,5 +398,19 @@ mod tests {
         }
         let AnalyticTotals { packets, bytes, arrived, waiting, .. } = analytic.totals(now);
         assert_eq!((packets, bytes, arrived, waiting), (200_000, 200_000 * 65_573, 200_000, 0));
+    }
+
+    #[test]
+    fn of_packets_that_are_passed_on_those_that_have_not_arrived_stay() {
+        // 1000 bytes in 8 us. The ring has four places, and makes room when the fifth packet comes.
+        for (us, arrived) in [(0, 0), (15, 1), (16, 2), (24, 3)] {
+            let (mut analytic, now) = (analytic(1_000_000_000), Instant::ZERO + Duration::from_us(us));
+            analytic.make_pass();
+            for at in [Instant::ZERO; 4].into_iter().chain([now]) {
+                analytic.accept(at, at, PacketId(0), 0, 962);
+            }
+            let AnalyticTotals { arrived: found, handed_on, wakes, .. } = analytic.totals(now);
+            assert_eq!((found, handed_on, wakes), (arrived, 5 - arrived, 0), "after {us} us");
+        }
     }
 }

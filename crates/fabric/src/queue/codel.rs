@@ -283,6 +283,23 @@ mod tests {
     }
 
     #[test]
+    fn sixteen_intervals_after_the_next_was_due_it_begins_anew() {
+        // `codel_dequeue` goes on at the old rate before that tick, and not in it.
+        for (early, count) in [(1, 6), (0, 1)] {
+            let mut codel = discipline(&[("exact_root", Value::Switch(true))]);
+            assert_eq!(refused(&mut codel, 1_000..1_500).len(), 7);
+            assert_eq!(leaves(&mut codel, 1_500 * MS, 4_900, 9), Verdict::Accept);
+            let (interval, next) = (codel.0.0.interval, codel.0.1.next);
+            assert_eq!(interval, 97_656, "100 ms in ticks");
+            let begins = next + 16 * interval - early;
+            let us = |tick: u64| (tick * 1_024).div_ceil(1_000);
+            assert_eq!(leaves(&mut codel, us(begins - interval - 1), 20 * MS, 9), Verdict::Accept);
+            assert_ne!(leaves(&mut codel, us(begins), 20 * MS, 9), Verdict::Accept);
+            assert_eq!((codel.0.1.count, codel.0.1.first_count), (count, count), "{early} ticks before");
+        }
+    }
+
+    #[test]
     fn a_queue_of_one_full_packet_is_never_too_long() {
         let mut codel = discipline(&[]);
         assert!((1_000..2_000).all(|at| leaves(&mut codel, at * MS, 500 * MS, 1) == Verdict::Accept));

@@ -64,6 +64,12 @@ fn gradients_are_summed_over_eight_round_trips() {
     state.backoffs = 3;
     state.gradient(at(0), Extremes { min: 0, max: -1_300 }, false);
     assert_eq!(state.backoffs, 0, "it helped");
+    // So it does if either sum, not each, has fallen by 32 us (`tcp_cdg_grad`).
+    for (min, max, backoffs) in [(-32, 0, 0), (0, -32, 0), (-31, -31, 3)] {
+        let mut state = State { backoffs: 3, ..State::default() };
+        state.gradient(at(0), Extremes { min, max }, false);
+        assert_eq!(state.backoffs, backoffs, "{min} us and {max} us");
+    }
 }
 
 #[test]

@@ -297,6 +297,16 @@ mod tests {
     }
 
     #[test]
+    fn a_round_trip_without_a_sample_changes_nothing() {
+        // Its ACKs were all of retransmissions.
+        let mut rule = Illinois { alpha: 77, beta: 19, end: MSS, ..rule() };
+        let ack = AckArrival { rtt: None, ..ack(2, 1, 0) };
+        rule.on_arrival(&mut Window::new(100, 50), &ack);
+        rule.on_ack(&mut Window::new(100, 50), &ack.sample());
+        assert_eq!((rule.alpha, rule.beta, rule.end), (77, 19, 102 * MSS));
+    }
+
+    #[test]
     fn the_window_grows_by_alpha_a_round_trip() {
         let (mut rule, mut window) = (Illinois { end: u64::MAX, ..rule() }, Window::new(100, 50));
         for una in 1..=10 {

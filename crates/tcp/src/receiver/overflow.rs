@@ -109,6 +109,19 @@ mod tests {
         }
         assert_eq!((receiver.fin_seq, receiver.memory()), (401, 4 * 768));
     }
+
+    #[test]
+    fn a_fin_below_what_is_dropped_is_known() {
+        // A peer that sends beyond its FIN: what lies there goes first, and makes room enough.
+        let mut receiver = receiver();
+        take(&mut receiver, 500, 1, Flags::ACK);
+        take(&mut receiver, 400, 1, Flags::FIN);
+        for seq in [100, 200, 300] {
+            take(&mut receiver, seq, 1, Flags::ACK);
+        }
+        assert_eq!((receiver.fin_seq, receiver.queue.end()), (401, 402));
+    }
+
     /// An open hole switches header prediction off in Linux 6.1, and so do flags, old data and blocks.
     #[test]
     fn the_last_page_takes_only_what_headers_predict() {

@@ -96,6 +96,15 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_takes_no_more_of_the_buffer_than_its_window_needs() {
+        // `tcp_rcv_space_adjust` adds 128 bytes to a full segment with 768 of overhead until its window is a segment: half
+        // of 8960 + 768 + 64 * 128 is 8960. Half of 1448 + 768 + 5 * 128 is 1428, and one more step is 1492.
+        let half = Share::new(&Config { adv_win_scale: 1, ..Config::default() });
+        assert_eq!(half.buffer_for(10 * 8_960, 8_960), 10 * 17_920);
+        assert_eq!(half.buffer_for(10 * 1_448, 1_448), 10 * 2_984);
+    }
+
+    #[test]
     fn the_buffer_for_a_window_is_the_inverse() {
         let share = Share::Measured(160);
         assert_eq!(share.buffer_for(100_000, 1_448), 160_000);

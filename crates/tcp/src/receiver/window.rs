@@ -505,6 +505,16 @@ mod tests {
     }
 
     #[test]
+    fn no_set_buffer_is_smaller_than_a_packet_of_2_kib() {
+        // socket(7): SO_RCVBUF is doubled, and at least 2304 with an sk_buff of 256 bytes (SOCK_MIN_RCVBUF).
+        for (set, buffer) in [(1, 2_304), (1_151, 2_304), (1_152, 2_304), (1_153, 2_306)] {
+            let mut window = ReceiveWindow::new(&Config::default());
+            window.lock(set, true);
+            assert_eq!(window.rcvbuf, buffer, "SO_RCVBUF {set}");
+        }
+    }
+
+    #[test]
     fn the_offer_grows_by_two_segments_for_each_that_arrives() {
         let mut window = established(&Config::default());
         window.resize(501_312);

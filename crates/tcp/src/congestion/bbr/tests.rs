@@ -125,6 +125,54 @@ fn packets_are_conserved_for_a_round_of_recovery_and_the_window_comes_back() {
     assert!(path.window.cwnd > 200, "back towards {before}, as far as the target allows");
 }
 
+/// What a timeout is told, with `lost` segments lost so far.
+fn times_out(path: &mut Rounds, lost: u64) {
+    let ctx = Context { delivered: path.ack.delivered, lost, ..Context::default() };
+    path.rule.on_state(&mut path.window, CaState::Loss, &ctx);
+}
+
+#[test]
+fn a_timeout_counts_the_rounds_of_startup_anew() {
+    // bbr_set_state() forgets the bandwidth that the pipe may have: the next round has grown, whatever it delivers.
+    let mut path = Rounds::new();
+    for segments in [10, 20, 40, 80, 99, 99] {
+        path.round(segments, 0, CaState::Open, 200);
+    }
+    times_out(&mut path, 0);
+    for _ in 0..3 {
+        path.round(99, 0, CaState::Loss, 200);
+        assert_eq!(path.rule.mode, Mode::Startup);
+    }
+    path.round(99, 0, CaState::Loss, 200);
+    assert_eq!(path.rule.mode, Mode::Drain);
+}
+
+#[test]
+fn a_timeout_that_is_undone_before_an_ack_gives_the_window_back() {
+    let mut path = probing();
+    let before = path.window.cwnd;
+    path.rule.ssthresh(&path.window.clone(), &Context::default());
+    times_out(&mut path, 0);
+    path.window.cwnd = 1;
+    path.ack(0, 10, 0, CaState::Open, 70);
+    assert_eq!(path.window.cwnd, before);
+}
+
+#[test]
+fn timeouts_show_a_policer() {
+    let mut path = probing();
+    times_out(&mut path, 0);
+    // Two intervals with a loss at their ends, of three rounds of 20 segments for 10 ms each, half as many lost.
+    for lost in [30, 60] {
+        for _ in 0..3 {
+            assert_eq!(path.rule.policer.bandwidth_in_use(), None);
+            path.round(20, 0, CaState::Loss, 20);
+        }
+        times_out(&mut path, lost);
+    }
+    assert_eq!(path.rule.policer.bandwidth_in_use(), Some(Bandwidth::of(60, 30_000)));
+}
+
 #[test]
 fn probe_rtt_after_ten_seconds_for_two_hundred_ms() {
     let mut path = probing();

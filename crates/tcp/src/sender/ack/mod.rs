@@ -533,3 +533,31 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+    use daybreak_units::Instant;
+
+    /// `tcp_update_rtt_min`: the peer may have kept its ACK of a lone small segment, so that the sample is too large. It
+    /// does not replace a minimum that has expired, but a smaller one counts whatever it is of.
+    #[test]
+    fn the_minimum_does_not_rise_to_a_sample_that_may_be_delayed() {
+        for (flags, sample_us, min_us) in [
+            (AckFlags::DATA_ACKED, 50_000, 50_000),
+            (AckFlags::MAYBE_DELAYED, 50_000, 10_000),
+            (AckFlags::MAYBE_DELAYED, 9_999, 9_999),
+        ] {
+            let rule = congestion::find("reno").expect("a rule").rule(1);
+            let mut sender = Sender::new(&Config::default(), rule);
+            sender.path.min_rtt.sample(0, 10_000);
+            sender.clock.advance(Instant::ZERO + Duration::from_secs(301));
+            let mut rtt = RttSamples { seq_us: Some(sample_us), sack_us: None, ca_us: Some(sample_us) };
+            assert!(sender.update_rtt::<false>(&mut rtt, flags));
+            assert_eq!(sender.path.min_rtt.get(), min_us, "{flags:?}");
+            assert_eq!(sender.path.rtt.srtt_us(), sample_us, "the estimator takes it as it is");
+        }
+    }
+}

@@ -160,4 +160,18 @@ pub(super) mod tests {
         }
         assert_eq!(flight.find(1 + 100 * 1000, 1000), 100);
     }
+
+    #[test]
+    fn what_is_acknowledged_is_not_sent_again() {
+        let (mut flight, mut tally) = flight(6, 1_000);
+        flight.mark_lost(&mut tally, 0);
+        flight.mark_lost(&mut tally, 4);
+        // An ACK of the first two: their records stay in memory, marked as they are.
+        flight.pop_to(2);
+        assert_eq!(flight.next_lost(), Some(4));
+        // One of what lies below the last that was sent again does not turn the search back.
+        flight.mark_resent(&mut tally, 4);
+        flight.pop_to(3);
+        assert_eq!((flight.next_lost(), flight.resend_from), (None, 6));
+    }
 }

@@ -365,6 +365,32 @@ mod tests {
     }
 
     #[test]
+    fn a_block_shifts_what_is_above_the_hole_that_it_closes() {
+        // The block closes the hole of the third segment, which is shifted into the second, and the fourth after it: if the
+        // second is SACKed, or the block covers it and it would shift as well.
+        let seq = |at: u64| 1 + at * u64::from(LEN);
+        let copied = Sent::RETRANS | Sent::EVER_RETRANS;
+        for (second, start, shifts) in [
+            (Sent::SACKED, 1, true),
+            (Sent::SACKED, 2, true),
+            (Sent::SACKED | copied, 1, false),
+            (0, 1, true),
+            (0, 2, false),
+            (copied, 1, false),
+            (copied, 2, false),
+            (copied | Sent::LOST, 1, true),
+        ] {
+            let (mut flight, _) = with_sacks(5, 3..4);
+            flight.get_mut(1).flags |= second;
+            assert_eq!(flight.shifts_in_walk(seq(3), seq(start), LEN), shifts, "{second:#b}, from the segment {start}");
+            // Neither a place between two segments nor one that is not SACKed is that of a duplicate that is passed over.
+            assert!(
+                !flight.shifts_in_walk(seq(3) + 1, seq(start), LEN) && !flight.shifts_in_walk(seq(2), seq(start), LEN)
+            );
+        }
+    }
+
+    #[test]
     fn a_hole_that_fills_joins_both_sides() {
         let (mut flight, mut tally) = with_sacks(6, 0..2);
         flight.shift(1, 1);

@@ -139,6 +139,21 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_that_is_sent_again_is_stamped_anew() {
+        // It gives a sample once more, and was sent at the limit unless the application limits the sender now.
+        for (limited, flags) in [(false, Sent::LOST), (true, Sent::LOST | Sent::APP_LIMITED)] {
+            let mut path = Delivery { delivered: 7, ..Delivery::default() };
+            if limited {
+                path.mark_app_limited(3);
+            }
+            let before = Sent::LOST | Sent::APP_LIMITED | Sent::SAMPLED;
+            let mut record = Sent { flags: before, delivered: 1, ..Sent::default() };
+            path.stamp(&mut record, 40, true);
+            assert_eq!((record.flags, record.delivered, record.first_sent_us), (flags, 7, 40));
+        }
+    }
+
+    #[test]
     fn an_interval_below_the_rtt_gives_no_sample() {
         let mut path = Delivery { delivered: 1, ..Delivery::default() };
         let mut record = Sent { len: 1, ..Sent::default() };

@@ -141,4 +141,23 @@ mod tests {
         // Without progress no more than the one segment that this ACK delivers.
         assert_eq!(windows(Profile { prr_by_retransmission: true, ..Profile::default() }), [3, 2, 4, 2]);
     }
+
+    #[test]
+    fn a_reduction_ends_at_the_threshold_unless_it_was_undone() {
+        // `tcp_end_cwnd_reduction`: a marker of 0 says that it was undone, but in CWR, which has none.
+        for (state, marker, ssthresh, cwnd) in [
+            (CaState::Recovery, 1, 5, 5),
+            (CaState::Recovery, 0, 5, 10),
+            (CaState::Cwr, 0, 5, 5),
+            (CaState::Cwr, 0, u32::MAX, 10),
+            (CaState::Recovery, 1, u32::MAX, 10),
+        ] {
+            let rule = congestion::find("reno").expect("a rule").rule(1);
+            let mut sender = Sender::new(&Config::default(), rule);
+            (sender.path.state, sender.path.undo.marker) = (state, marker);
+            (sender.path.window.ssthresh, sender.path.window.cwnd) = (ssthresh, 10);
+            sender.end_cwnd_reduction();
+            assert_eq!(sender.path.window.cwnd, cwnd, "{state:?}, marker {marker}, threshold {ssthresh}");
+        }
+    }
 }

@@ -377,6 +377,19 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_is_pushed_where_half_a_window_lies_behind_the_last_that_was() {
+        // `forced_push`: half of the window is 22 segments. So the 23rd is pushed, and the 23rd behind it, and each ends a
+        // burst that would have been of two segments.
+        let mut sender = writer(1_440, 7_999, None);
+        sender.set_buffer(90_000);
+        (sender.peer.window, sender.path.window.cwnd) = (200_000, 60);
+        sender.write(Instant::ZERO, 1_000_000);
+        let (_, pushed) = ends(&mut sender);
+        let alone: Vec<u64> = pushed.iter().copied().filter(|end| pushed.contains(&(end - 1))).collect();
+        assert_eq!((alone, pushed.len()), (vec![23, 46], 31));
+    }
+
+    #[test]
     fn a_burst_that_the_hosts_queue_holds_back_has_been_cut_off() {
         let mut sender = writer(1_440, 7_999, Some(6_000));
         sender.write(Instant::ZERO, 1_000_000);
