@@ -134,6 +134,60 @@ def test_a_closed_gate_is_no_path_until_it_opens(migration):
     assert found[1] == [(0, 30, 10, FILLS[10])]
 
 
+@pytest.mark.parametrize("circuit_to", ["right", "beyond"])
+def test_of_the_links_that_serve_a_queue_the_fastest_whose_gate_is_open_counts(circuit_to):
+    """They are tried in another order; both end at one switch, or each has a way of its own from there."""
+    link = {"rate": "40 Gbit/s", "delay": "1 us"}
+    gate = {"queue": "voq", "link": "circuit"}
+    scenario = Scenario.parse({
+        "name": "two ways",
+        "duration": "1 s",
+        "nodes": [
+            {"name": "a"}, {"name": "b"},
+            *({"name": name, "kind": "switch"} for name in ("left", "right", "beyond")),
+        ],
+        "links": [
+            link | {"from": "a", "to": "left"}, link | {"from": "right", "to": "b"},
+            link | {"from": "beyond", "to": "b"},
+            link | {"name": "packet", "from": "left", "to": "right", "rate": "1 Gbit/s"},
+            link | {"name": "circuit", "from": "left", "to": circuit_to, "rate": "10 Gbit/s", "duplex": False},
+        ],
+        "queues": [{"name": "voq", "served_by": ["packet", "circuit"], "limit": "100 packets"}],
+        "flows": [{"from": "a", "to": "b", "size": "1 MB"}],
+        "timelines": program(("5 ms", [gate | {"kind": "close_gate"}]), ("7 ms", [gate | {"kind": "open_gate"}])),
+    })  # fmt: skip
+    plan = content(scenario)
+    assert {step.kind for step in plan.paths[plan.flows[0].data_path]} == {"queue"} | (
+        {"fork"} if circuit_to == "beyond" else set()
+    )
+    (found,) = courses(plan, [(0, 30)], [(5, 0), (7, 1)]).values()
+    assert [row[:3] for row in found] == [(0, 5, 10), (5, 7, 1), (7, 30, 10)]
+
+
+@pytest.mark.parametrize(("client", "server", "share"), [("receiver", "sender", 5), ("sender", "receiver", 10)])
+def test_responses_take_a_share_where_they_go_and_requests_take_none(client, server, share):
+    dumbbell = {"kind": "dumbbell", "pairs": 2, "rate": "10 Gbit/s", "delay": "20 us", "queue": "50 packets"}
+    asks = {"kind": "request_response", "request": "300 B", "response": "20 kB", "exchanges": 3}
+    flows = [
+        {"from": "sender-0", "to": "receiver-0", "size": "1 MB"},
+        {"from": f"{client}-1", "to": f"{server}-1", "application": asks},
+    ]
+    scenario = Scenario.parse({"name": "asks", "duration": "1 s", "topology": dumbbell, "flows": flows})
+    found = courses(content(scenario), [(0, 30), (0, 30)])
+    assert [row[:3] for row in found[0]] == [(0, 30, share)]
+
+
+def test_two_flows_of_one_path_are_each_filled_by_packets_of_their_own_size(migration):
+    plan = content(migration)
+    first, _ = plan.flows
+    stacks = [*plan.stacks, replace(plan.stacks[0], mtu=1500)]
+    of_both = replace(plan, stacks=stacks, flows=[first, replace(first, src_stack=len(plan.stacks))])
+    found = courses(of_both, [(0, 30), (0, 30)])
+    # Three links, on each of which a packet of 1538 bytes takes 1.2304 us, and 40 us.
+    assert found == {0: [(0, 30, 5, FILLS[5])], 1: [(0, 30, 5, int(5e9 * (3 * 1.2304e-6 + 40e-6) / 8))]}
+    assert round_trip_ps(of_both, 0) == round_trip_ps(plan, 0)
+
+
 def test_the_longest_round_trip_has_packets_of_the_slowest_link(one_flow):
     # 10 Gbit/s throughout: a full packet takes 1538 * 8 / 10 = 1230.4 ns on each of the links, of 20 us in all.
     plan = lowered(one_flow, 1, "simulated").content
