@@ -54,10 +54,14 @@ def test_jain_and_shares():
     assert fairness.jain([5, 5]) == 1
     assert fairness.jain([10, 0]) == 0.5
     assert fairness.jain([3, 1]) == pytest.approx(16 / 20)
+    assert fairness.jain([7]) == 1
     with pytest.raises(ValueError, match="-1"):
         fairness.jain([1, -1])
     table = pl.DataFrame({"run": [1, 1, 2], "gbps": [3.0, 1.0, 2.0]})
     assert fairness.shares(table)["share"].to_list() == [0.75, 0.25, 1]
+    # Without a column that tells runs apart all rows are one run's; nobody has a part of nothing.
+    assert fairness.shares(table.drop("run"))["share"].to_list() == pytest.approx([3 / 6, 1 / 6, 2 / 6])
+    assert fairness.shares(table.with_columns(gbps=0.0))["share"].to_list() == [None] * 3
 
 
 def test_retransmissions_and_losses():

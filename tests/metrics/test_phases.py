@@ -49,6 +49,17 @@ def test_a_timeline_that_begins_at_once_has_no_phase_before():
     assert spans(phases.intervals(circuits(*week))) == [("day 0", 0, 3), ("night", 3, 10), ("day 0", 10, 13)]
 
 
+def test_steps_of_one_time_follow_each_other_as_in_the_table():
+    """A night without a length: at the same time the path goes and the other one is there."""
+    turns = range(1, 100)
+    steps = [row for at in turns for row in ((at, 0, f"path {at - 1}", "night"), (at, 1, "night", f"path {at}"))]
+    rows = [row for at in turns for row in (("night", at, at), (f"path {at}", at, at + 1))]
+    # Also where runs are not in the order of their seeds.
+    found = phases.intervals(pl.concat([circuits(*steps, run=run) for run in (9, 7)]))
+    assert found["run"].to_list() == [7] * 199 + [9] * 199
+    assert spans(found) == [("path 0", 0, 1), *rows] * 2
+
+
 def test_no_steps_no_phases():
     assert phases.intervals(circuits()).height == 0
     assert phases.of_longest_run(phases.intervals(circuits(run=1))).height == 0
