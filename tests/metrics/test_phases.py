@@ -44,6 +44,14 @@ def test_the_last_phase_is_as_long_as_that_of_its_step_before_or_open():
     assert spans(phases.intervals(circuits(*MIGRATED[:5])))[-1] == ("night", 30, 32)
 
 
+def test_the_last_phase_is_as_long_as_that_of_the_same_step_of_its_own_program():
+    """Two programs of one name: what the other one does at its step 0 says nothing of how long this phase lasts."""
+    turns = circuits((10, 0, "path 0", "path 1"), (16, 0, "path 1", "path 2"), (20, 0, "path 2", "path 3"))
+    both = turns.with_columns(timeline=pl.Series([0, 1, 0], dtype=pl.UInt32))
+    assert spans(phases.intervals(both))[-1] == ("path 3", 20, 26)
+    assert spans(phases.intervals(both.head(2)))[-1] == ("path 2", 16, None)
+
+
 def test_a_timeline_that_begins_at_once_has_no_phase_before():
     week = ((0, 0, "night", "day 0"), (3, 1, "day 0", "night"), (10, 0, "night", "day 0"))
     assert spans(phases.intervals(circuits(*week))) == [("day 0", 0, 3), ("night", 3, 10), ("day 0", 10, 13)]
