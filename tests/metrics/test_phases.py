@@ -150,7 +150,8 @@ def test_a_curve_is_folded_and_its_peaks_are_those_of_whole_cycles():
     # The first cycle is left out, and the last is cut.
     table = series(90, 90, 90, 90, 1, 2, 3, 4, 5, 6, 7, 8, 80, run=1)
     cycles = cycles.with_columns(pl.lit(1, pl.Int64).alias("run"))
-    assert phases.folded(table, cycles, "x", parts=2, skip=1) == [(1 + 2 + 5 + 6 + 80) / 5, (3 + 4 + 7 + 8) / 4]
+    assert phases.folded(table, cycles, "x", parts=2) == [(1 + 2 + 5 + 6 + 80) / 5, (3 + 4 + 7 + 8) / 4]
+    assert phases.folded(table, cycles, "x", parts=2, skip=2) == [(5 + 6 + 80) / 3, (7 + 8) / 2]
     assert phases.peaks(table, cycles, "x", bin_ns=MS) == [(4 + 8) / 2]
     assert phases.peaks(table, cycles, "x", bin_ns=MS, skip=0) == [(90 + 4 + 8) / 3]
 
