@@ -51,11 +51,18 @@ def test_changes_are_the_claims_whose_verdicts_differ(tmp_path):
     assert {(change.verdict, change.other) for change in found[1:]} == {("shape-pass", "shape-miss")}
     variation.save(found, tmp_path / variation.FILE)
     assert variation.load(tmp_path) == {"buffer": found}
+    assert b"\r" not in (tmp_path / variation.FILE).read_bytes(), "it is committed"
     inference = Inference("b", "", "", "text", "", field="buffer", values=("1",))
     assert variation.text(inference, found).startswith("200: none; 350: `fig7")
     many = [variation.Change("buffer", "350", f"claim.{number}") for number in range(13)]
     assert variation.text(inference, many) == "350: 13 rows", "too many to name"
     assert variation.text(inference, many[:12]).endswith("`claim.11`")
+
+
+def test_a_claim_that_is_only_made_with_a_value_does_not_change_with_it():
+    base = judged(synthetic.paper)
+    found = sensitivity.SensitivityResult(base[1:], {("buffer", "200"): base})
+    assert found.changes() == [variation.Change("buffer", "200")]
 
 
 def test_each_field_of_the_testbed_reaches_the_scenario():
