@@ -87,13 +87,18 @@ def test_each_flow_that_is_moved_has_the_path_that_its_own_moves_chose(moved):
         {"flow": [0, 1], "start_ns": [0, 0], "end_ns": [20 * MS, 20 * MS]},
         schema={"flow": pl.UInt32, "start_ns": pl.UInt64, "end_ns": pl.UInt64},
     )
-    steps = [(time * MS, line, step) for time, step in ((10, 0), (11, 1)) for line in (0, 1)]
     schema = {"time_ns": pl.UInt64, "timeline": pl.UInt32, "step": pl.UInt32}
-    circuits = pl.DataFrame(steps, schema=schema, orient="row")
-    found = shares(replace(plan, links=slow), lives, circuits, [0, 1])
-    for flow, rates in ((0, [5, 0, 10]), (1, [10, 0, 5])):
-        expected = [(0, 10 * MS, rates[0] * GBPS), (10 * MS, 11 * MS, 0), (11 * MS, 20 * MS, rates[2] * GBPS)]
-        assert found.filter(flow=flow).select("start_ns", "end_ns", "share_bps").rows() == expected
+
+    def of(flow, *steps):
+        circuits = pl.DataFrame([(time * MS, *step) for time, *step in steps], schema=schema, orient="row")
+        found = shares(replace(plan, links=slow), lives, circuits, [0, 1]).filter(flow=flow)
+        return [(start // MS, end // MS, share // GBPS) for _, start, end, share, _ in found.iter_rows()]
+
+    both_moves = [(10, 0, 0), (10, 1, 0), (11, 0, 1), (11, 1, 1)]
+    assert of(0, *both_moves) == [(0, 10, 5), (10, 11, 0), (11, 20, 10)]
+    assert of(1, *both_moves) == [(0, 10, 10), (10, 11, 0), (11, 20, 5)]
+    # The night of one is none of the other.
+    assert of(0, (10, 0, 0)) == [(0, 10, 5), (10, 20, 0)] and of(1, (10, 0, 0)) == [(0, 20, 10)]
 
 
 def test_make_before_break_leaves_no_time_without_a_path(moved):
