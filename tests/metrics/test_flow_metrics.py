@@ -92,6 +92,8 @@ def test_latency_percentiles_pool_the_flows_of_a_group():
     found = latency.percentiles(table, flows({}, {}), at=(50, 99, 100))
     assert found["microseconds"].to_list() == [1.06, 1.06, 2.12]
     assert found["packets"].to_list() == [100, 100, 100]
+    usual = latency.percentiles(table, flows({}, {}))
+    assert usual.select("percentile", "microseconds").rows() == [(50, 1.06), (99, 1.06), (99.9, 2.12)]
     # The 999th of 1000 packets is the 99.9th percentile, of which the nearest float is a little more.
     thousand = table.with_columns(packets=pl.Series([400, 1, 599]))
     assert latency.percentiles(thousand, flows({}, {}), at=(99.9,))["microseconds"].to_list() == [1.06]
