@@ -1,10 +1,12 @@
 """The committed result of mutating the Python package, and the tool that made it."""
 
 import importlib.util
+import json
 import sys
 import tomllib
 
 import pytest
+from coverage import CoverageData
 from mutations import mutations
 from ready_files import ROOT
 
@@ -71,6 +73,21 @@ def test_a_survivor_keeps_its_reason_and_a_new_one_has_none(tool, tmp_path):
 def test_a_label_of_a_process_that_a_test_has_started_is_that_tests(tool):
     for label in ("tests/a/test_b.py::test_c[x (y)]", "tests/a/test_b.py::test_c"):
         assert tool._test(label) == tool._test(f"{label} (call)") == tool._test(f"|{label}") == label
+
+
+def test_what_was_measured_in_another_place_is_measured_anew(tool, tmp_path, monkeypatch):
+    """In a checkout that was copied with its record no line would have a test, and most mutants would survive."""
+    monkeypatch.setattr(tool, "WORK", tmp_path)
+    here, there = (type("Tree", (), {"directory": tmp_path / name}) for name in ("here", "there"))
+    lines = CoverageData(str(tmp_path / "coverage"))
+    lines.set_context("tests/metrics/test_f.py::test_f|run")
+    lines.add_lines({str(here.directory / "f.py"): [1]})
+    facts = {"directory": str(here.directory), "files": {"tests/metrics/test_f.py": {}}, "seconds": {}}
+    (tmp_path / "record.json").write_text(json.dumps(facts))
+    kept = tool.Record(here, ())
+    assert list(kept.files) == ["tests/metrics/test_f.py"] and kept._lines.measured_files()
+    moved = tool.Record(there, ())
+    assert not moved.files and not moved._lines.measured_files()
 
 
 @pytest.mark.parametrize(("line", "run"), [(2, ["slow", "quick"]), (9, ["slow"])])

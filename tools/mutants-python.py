@@ -210,13 +210,19 @@ class Record:
 
     def __init__(self, tree: Tree, packages: Sequence[str] = PACKAGES) -> None:
         self._tree, self._facts, self._lines = tree, WORK / "record.json", CoverageData(str(WORK / "coverage"))
-        self._lines.read()
         known = json.loads(self._facts.read_text(encoding="utf-8")) if self._facts.exists() else {}
+        place = str(tree.directory)
+        if known.get("directory") != place:
+            # The lines are those of files in that directory: in a checkout that was copied or moved they are of others.
+            self._lines.erase()
+            self._facts.unlink(missing_ok=True)
+            known = {"directory": place}
+        self._lines.read()
         self.files: dict[str, Any] = known.setdefault("files", {})
         """By test file its digest, and those of the files of the package that it has run."""
         self.seconds: dict[str, float] = known.setdefault("seconds", {})
-        places = [tree.directory / "tests" / package for package in sorted(packages)]
-        for file in sorted(path for place in places for path in place.glob("test_*.py")):
+        folders = [tree.directory / "tests" / package for package in sorted(packages)]
+        for file in sorted(path for folder in folders for path in folder.glob("test_*.py")):
             name = str(file.relative_to(tree.directory))
             if self.files.get(name, {}).get("digest") != _digest(file):
                 self._measure(name)

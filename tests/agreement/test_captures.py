@@ -95,6 +95,16 @@ def test_blocks_are_near_the_ack_beside_them(tmp_path: Path) -> None:
     assert rows(received, *edges) == [(0, 0, 0, 0, 0), (2500, 4000, 1400, 1600, 0)]
 
 
+def test_as_many_blocks_as_fit_are_read(tmp_path: Path) -> None:
+    """Four without the option of timestamps, each from 100 k to 100 k + 50."""
+    edges = [edge for k in (4, 3, 2, 1) for edge in (100 * k, 100 * k + 50)]
+    sack = padded(option(5, struct.pack("!8I", *edges)))
+    path = tmp_path / "four.pcapng"
+    path.write_bytes(capture(packet(0, 1, frame(OTHER, 80, 5000, sack, flags=ACK, seq=1, ack=50))))
+    found = captures.read(path)
+    assert found.sack.tolist() == [edges] and found.sack_edges.tolist() == [8]
+
+
 @pytest.mark.parametrize(("offers", "bits"), [
     # A window is scaled only if both have offered to, be it by nothing.
     ((9, 7), (9, 7)), ((0, 7), (0, 7)), ((9, 0), (9, 0)), ((9, None), (0, 0)), ((None, 7), (0, 0)),

@@ -46,6 +46,14 @@ def test_verdicts_turn_at_the_tolerance(change: dict, metric: str, verdict: str)
     assert found[metric].verdict == verdict
 
 
+@pytest.mark.parametrize(("queue", "verdict"), [(20, PASS), (21, MISS)])
+def test_two_paths_have_two_buffers_of_which_a_tenth_is_tolerated(queue: int, verdict: str) -> None:
+    moved = case(flows="cubic+cubic", period="1 ms")
+    kernel, model = ([observed(moved, {"cubic-0": 60, "cubic-1": 60}, queue=of)] for of in (10, queue))
+    found = {row.metric: row for row in compare(moved, kernel, model, LIMITS)}
+    assert found["queue"].verdict == verdict
+
+
 def test_shares_are_taken_until_the_first_flow_is_complete() -> None:
     mixed = case(flows="cubic+bbr", packets=4000)
     kernel = [observed(mixed, {"cubic-0": 80, "bbr-1": 40})]
@@ -55,6 +63,9 @@ def test_shares_are_taken_until_the_first_flow_is_complete() -> None:
     assert (row.kernel.mean, row.model.mean) == (pytest.approx(100 / 3), pytest.approx(50))
     assert row.verdict == MISS
     assert rows_of(kernel, kernel, mixed)["share", "cubic"].verdict == PASS
+    # The bin in which it is complete counts as well: half of CUBIC's bytes, and all of BBR's.
+    at_once = [observed(mixed, {"cubic-0": 2, "bbr-1": 1})]
+    assert rows_of(at_once, at_once, mixed)["share", "cubic"].kernel.mean == pytest.approx(100 / 3)
 
 
 def test_of_equal_flows_the_luckiest_is_compared() -> None:

@@ -69,3 +69,4 @@ def test_differences_are_sorted_percent_of_completion_times_only() -> None:
     assert list(steps.get_ydata()) == [25, 50, 75, 100]
     # Half of the rows within 2 %, nine of ten within 6 %.
     assert list(zip(*map(list, limits.get_data()), strict=True)) == [(2, 50), (6, 90)]
+    assert (axes.get_xlim()[0], axes.get_ylim()) == (0, (0, 100))

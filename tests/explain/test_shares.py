@@ -87,13 +87,18 @@ def test_each_flow_that_is_moved_has_the_path_that_its_own_moves_chose(moved):
         {"flow": [0, 1], "start_ns": [0, 0], "end_ns": [20 * MS, 20 * MS]},
         schema={"flow": pl.UInt32, "start_ns": pl.UInt64, "end_ns": pl.UInt64},
     )
-    steps = [(time * MS, line, step) for time, step in ((10, 0), (11, 1)) for line in (0, 1)]
     schema = {"time_ns": pl.UInt64, "timeline": pl.UInt32, "step": pl.UInt32}
-    circuits = pl.DataFrame(steps, schema=schema, orient="row")
-    found = shares(replace(plan, links=slow), lives, circuits, [0, 1])
-    for flow, rates in ((0, [5, 0, 10]), (1, [10, 0, 5])):
-        expected = [(0, 10 * MS, rates[0] * GBPS), (10 * MS, 11 * MS, 0), (11 * MS, 20 * MS, rates[2] * GBPS)]
-        assert found.filter(flow=flow).select("start_ns", "end_ns", "share_bps").rows() == expected
+
+    def of(flow, *steps):
+        circuits = pl.DataFrame([(time * MS, *step) for time, *step in steps], schema=schema, orient="row")
+        found = shares(replace(plan, links=slow), lives, circuits, [0, 1]).filter(flow=flow)
+        return [(start // MS, end // MS, share // GBPS) for _, start, end, share, _ in found.iter_rows()]
+
+    both_moves = [(10, 0, 0), (10, 1, 0), (11, 0, 1), (11, 1, 1)]
+    assert of(0, *both_moves) == [(0, 10, 5), (10, 11, 0), (11, 20, 10)]
+    assert of(1, *both_moves) == [(0, 10, 10), (10, 11, 0), (11, 20, 5)]
+    # The night of one is none of the other.
+    assert of(0, (10, 0, 0)) == [(0, 10, 5), (10, 20, 0)] and of(1, (10, 0, 0)) == [(0, 20, 10)]
 
 
 def test_make_before_break_leaves_no_time_without_a_path(moved):
@@ -132,6 +137,60 @@ def test_a_closed_gate_is_no_path_until_it_opens(migration):
     found = courses(plan, [(0, 30), (0, 30)], [(5, 0), (7, 1)])
     assert found[0] == [(0, 5, 10, FILLS[10]), (5, 7, 0, 0), (7, 30, 10, FILLS[10])]
     assert found[1] == [(0, 30, 10, FILLS[10])]
+
+
+@pytest.mark.parametrize("circuit_to", ["right", "beyond"])
+def test_of_the_links_that_serve_a_queue_the_fastest_whose_gate_is_open_counts(circuit_to):
+    """They are tried in another order; both end at one switch, or each has a way of its own from there."""
+    link = {"rate": "40 Gbit/s", "delay": "1 us"}
+    gate = {"queue": "voq", "link": "circuit"}
+    scenario = Scenario.parse({
+        "name": "two ways",
+        "duration": "1 s",
+        "nodes": [
+            {"name": "a"}, {"name": "b"},
+            *({"name": name, "kind": "switch"} for name in ("left", "right", "beyond")),
+        ],
+        "links": [
+            link | {"from": "a", "to": "left"}, link | {"from": "right", "to": "b"},
+            link | {"from": "beyond", "to": "b"},
+            link | {"name": "packet", "from": "left", "to": "right", "rate": "1 Gbit/s"},
+            link | {"name": "circuit", "from": "left", "to": circuit_to, "rate": "10 Gbit/s", "duplex": False},
+        ],
+        "queues": [{"name": "voq", "served_by": ["packet", "circuit"], "limit": "100 packets"}],
+        "flows": [{"from": "a", "to": "b", "size": "1 MB"}],
+        "timelines": program(("5 ms", [gate | {"kind": "close_gate"}]), ("7 ms", [gate | {"kind": "open_gate"}])),
+    })  # fmt: skip
+    plan = content(scenario)
+    assert {step.kind for step in plan.paths[plan.flows[0].data_path]} == {"queue"} | (
+        {"fork"} if circuit_to == "beyond" else set()
+    )
+    (found,) = courses(plan, [(0, 30)], [(5, 0), (7, 1)]).values()
+    assert [row[:3] for row in found] == [(0, 5, 10), (5, 7, 1), (7, 30, 10)]
+
+
+@pytest.mark.parametrize(("client", "server", "share"), [("receiver", "sender", 5), ("sender", "receiver", 10)])
+def test_responses_take_a_share_where_they_go_and_requests_take_none(client, server, share):
+    dumbbell = {"kind": "dumbbell", "pairs": 2, "rate": "10 Gbit/s", "delay": "20 us", "queue": "50 packets"}
+    asks = {"kind": "request_response", "request": "300 B", "response": "20 kB", "exchanges": 3}
+    flows = [
+        {"from": "sender-0", "to": "receiver-0", "size": "1 MB"},
+        {"from": f"{client}-1", "to": f"{server}-1", "application": asks},
+    ]
+    scenario = Scenario.parse({"name": "asks", "duration": "1 s", "topology": dumbbell, "flows": flows})
+    found = courses(content(scenario), [(0, 30), (0, 30)])
+    assert [row[:3] for row in found[0]] == [(0, 30, share)]
+
+
+def test_two_flows_of_one_path_are_each_filled_by_packets_of_their_own_size(migration):
+    plan = content(migration)
+    first, _ = plan.flows
+    stacks = [*plan.stacks, replace(plan.stacks[0], mtu=1500)]
+    of_both = replace(plan, stacks=stacks, flows=[first, replace(first, src_stack=len(plan.stacks))])
+    found = courses(of_both, [(0, 30), (0, 30)])
+    # Three links, on each of which a packet of 1538 bytes takes 1.2304 us, and 40 us.
+    assert found == {0: [(0, 30, 5, FILLS[5])], 1: [(0, 30, 5, int(5e9 * (3 * 1.2304e-6 + 40e-6) / 8))]}
+    assert round_trip_ps(of_both, 0) == round_trip_ps(plan, 0)
 
 
 def test_the_longest_round_trip_has_packets_of_the_slowest_link(one_flow):

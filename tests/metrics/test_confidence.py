@@ -61,6 +61,12 @@ def test_an_interval_is_told_with_its_half_width():
     assert interval([0.123456]).text() == "0.1235"
 
 
+def test_the_margin_is_half_of_the_interval():
+    assert interval([1, 2, 3, 4, 5]).margin == pytest.approx(1.963243, abs=1e-6)
+    # With one value nothing is known of the others.
+    assert interval([7]).margin == 0
+
+
 def test_stack_names_the_run():
     one = pl.DataFrame({"x": [1]})
     assert stack([(4, one), (9, one)])["run"].to_list() == [4, 9]

@@ -59,6 +59,8 @@ def test_utilisation_counts_the_payload_of_one_way_over_the_time_of_all():
     # 800 bytes in 8 us are 0.8 Gb/s; the link has 4 Gb/s for a quarter of the time.
     assert crossings.utilisation(crossed, link="fast", rate_bps=4e9, open_share=0.25) == pytest.approx(0.8)
     assert crossings.utilisation(crossed, link="none", rate_bps=4e9, open_share=0.25) == 0
+    # 500 bytes in 4 us are 1 Gb/s; one packet alone takes no time.
+    assert crossings.utilisation(crossed.head(2), link="fast", rate_bps=4e9, open_share=0.25) == pytest.approx(1)
     assert crossings.utilisation(crossed.head(1), link="fast", rate_bps=4e9, open_share=0.25) == 0
     with pytest.raises(ValueError, match="open_share: 0"):
         crossings.utilisation(crossed, link="fast", rate_bps=4e9, open_share=0)

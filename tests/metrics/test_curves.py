@@ -78,6 +78,15 @@ def test_part_below_compares_means_of_wider_bins():
     assert concurrency.part_below(both, "a", "nobody", "x", bin_ns=MS) == 0
 
 
+def test_a_bin_is_compared_with_the_one_that_starts_at_the_same_nanosecond():
+    """Times 1e9, 1.001 s is 1,000,999,999.9999999 ns."""
+    times = {"run": [1, 1], "time_s": [1.0, 1.001]}
+    both = pl.concat(
+        [pl.DataFrame(times | {"group": [name] * 2, "x": x}) for name, x in (("a", [1, 3]), ("b", [2, 2]))]
+    )
+    assert concurrency.part_below(both, "a", "b", "x", bin_ns=MS) == 1 / 2
+
+
 def test_a_mean_curve_is_in_wider_bins_and_falls_as_runs_end():
     both = pl.concat([curve(1, "a", 1, 3, 5, 7), curve(2, "a", 3, 5), curve(1, "b", 99, 99)])
     found = series.mean_curve(both, "a", "x", bin_ns=2 * MS, recorded_ns=MS, end_s=0.006)

@@ -10,6 +10,8 @@ from daybreak.metrics import equivalence as eq
 
 def test_the_signs_of_five_equal_differences_are_alike_in_two_of_32_ways() -> None:
     assert eq.permutation_p([1.0] * 5) == 2 / 32
+    # All 2^14 choices are tried; 20,000 draws would only come near.
+    assert eq.permutation_p([1.0] * 14) == 2 / 2**14
     assert eq.permutation_p([0.0] * 5) == 1.0
     # 3 + 1 - 1: of the eight sums +-3 +-1 +-1, all six with 3 in size 3 or more.
     assert eq.permutation_p([3.0, 1.0, -1.0]) == 6 / 8

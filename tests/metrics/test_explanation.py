@@ -259,8 +259,7 @@ def test_each_flow_has_its_own_samples_losses_bytes_and_packets():
 def test_rows_are_means_of_groups_of_several_flows_and_then_the_first_flows():
     numbers = ("fct_ns", *COLUMNS)
     groups = pl.DataFrame(
-        {"group": ["one", "two"], "flows": [1, 4]}
-        | {name: [0, (at + 1) * 2 * 10**9] for at, name in enumerate(numbers)}
+        {"group": ["one", "two"], "flows": [1, 2]} | {name: [0, (at + 1) * 10**9] for at, name in enumerate(numbers)}
     )
     flows = pl.DataFrame(
         {"flow_name": ["x", "y", "z"]} | {name: [at * 10**9, 5 * 10**8, 0] for at, name in enumerate(numbers)}

@@ -54,10 +54,14 @@ def test_jain_and_shares():
     assert fairness.jain([5, 5]) == 1
     assert fairness.jain([10, 0]) == 0.5
     assert fairness.jain([3, 1]) == pytest.approx(16 / 20)
+    assert fairness.jain([7]) == 1
     with pytest.raises(ValueError, match="-1"):
         fairness.jain([1, -1])
     table = pl.DataFrame({"run": [1, 1, 2], "gbps": [3.0, 1.0, 2.0]})
     assert fairness.shares(table)["share"].to_list() == [0.75, 0.25, 1]
+    # Without a column that tells runs apart all rows are one run's; nobody has a part of nothing.
+    assert fairness.shares(table.drop("run"))["share"].to_list() == pytest.approx([3 / 6, 1 / 6, 2 / 6])
+    assert fairness.shares(table.with_columns(gbps=0.0))["share"].to_list() == [None] * 3
 
 
 def test_retransmissions_and_losses():
@@ -88,6 +92,11 @@ def test_latency_percentiles_pool_the_flows_of_a_group():
     found = latency.percentiles(table, flows({}, {}), at=(50, 99, 100))
     assert found["microseconds"].to_list() == [1.06, 1.06, 2.12]
     assert found["packets"].to_list() == [100, 100, 100]
+    usual = latency.percentiles(table, flows({}, {}))
+    assert usual.select("percentile", "microseconds").rows() == [(50, 1.06), (99, 1.06), (99.9, 2.12)]
+    # The 999th of 1000 packets is the 99.9th percentile, of which the nearest float is a little more.
+    thousand = table.with_columns(packets=pl.Series([400, 1, 599]))
+    assert latency.percentiles(thousand, flows({}, {}), at=(99.9,))["microseconds"].to_list() == [1.06]
     with pytest.raises(ValueError, match="percentile 0"):
         latency.percentiles(table, flows({}, {}), at=(0,))
 

@@ -76,6 +76,8 @@ def test_flows_without_a_size_have_no_completion_times_and_complete_nothing():
 
 @pytest.mark.parametrize(("counts", "percentiles", "sentence"), [
     ([100], [99], None), ([99], [99], "p99 below 100 flows"), ([2], [50], None), ([1], [50], "p50 below 2 flows"),
+    # The 97th of a hundred is one of 33.3: of 33 flows it is the greatest, of 34 it is the last but one.
+    ([33], [97], "p97 below 34 flows"), ([34], [97], None),
     ([9], [50, 90, 99], "p90 below 10 flows, p99 below 100 flows"), ([500, 10, 30], [90], None),
     ([500, 9, 30], [90], "p90 below 10 flows"),
     # A group without a flow has no percentile that could be one flow's.

@@ -68,6 +68,9 @@ def test_retransmissions_are_what_the_counter_grows_by():
     assert table["value"].to_list() == [1, 2, 3]
     later = over_time.retransmissions(samples, ONE_GROUP, edges(100, 200, 300))
     assert later["value"].to_list() == [2, 3]
+    # Two of them are sampled on the edge, and were sent before it.
+    on_edge = over_time.retransmissions(samples, ONE_GROUP, edges(0, 150, 300))
+    assert on_edge["value"].to_list() == [3, 3]
 
 
 def test_losses_are_counted_by_slot():

@@ -44,9 +44,28 @@ def test_the_last_phase_is_as_long_as_that_of_its_step_before_or_open():
     assert spans(phases.intervals(circuits(*MIGRATED[:5])))[-1] == ("night", 30, 32)
 
 
+def test_the_last_phase_is_as_long_as_that_of_the_same_step_of_its_own_program():
+    """Two programs of one name: what the other one does at its step 0 says nothing of how long this phase lasts."""
+    turns = circuits((10, 0, "path 0", "path 1"), (16, 0, "path 1", "path 2"), (20, 0, "path 2", "path 3"))
+    both = turns.with_columns(timeline=pl.Series([0, 1, 0], dtype=pl.UInt32))
+    assert spans(phases.intervals(both))[-1] == ("path 3", 20, 26)
+    assert spans(phases.intervals(both.head(2)))[-1] == ("path 2", 16, None)
+
+
 def test_a_timeline_that_begins_at_once_has_no_phase_before():
     week = ((0, 0, "night", "day 0"), (3, 1, "day 0", "night"), (10, 0, "night", "day 0"))
     assert spans(phases.intervals(circuits(*week))) == [("day 0", 0, 3), ("night", 3, 10), ("day 0", 10, 13)]
+
+
+def test_steps_of_one_time_follow_each_other_as_in_the_table():
+    """A night without a length: at the same time the path goes and the other one is there."""
+    turns = range(1, 100)
+    steps = [row for at in turns for row in ((at, 0, f"path {at - 1}", "night"), (at, 1, "night", f"path {at}"))]
+    rows = [row for at in turns for row in (("night", at, at), (f"path {at}", at, at + 1))]
+    # Also where runs are not in the order of their seeds.
+    found = phases.intervals(pl.concat([circuits(*steps, run=run) for run in (9, 7)]))
+    assert found["run"].to_list() == [7] * 199 + [9] * 199
+    assert spans(found) == [("path 0", 0, 1), *rows] * 2
 
 
 def test_no_steps_no_phases():
@@ -131,7 +150,8 @@ def test_a_curve_is_folded_and_its_peaks_are_those_of_whole_cycles():
     # The first cycle is left out, and the last is cut.
     table = series(90, 90, 90, 90, 1, 2, 3, 4, 5, 6, 7, 8, 80, run=1)
     cycles = cycles.with_columns(pl.lit(1, pl.Int64).alias("run"))
-    assert phases.folded(table, cycles, "x", parts=2, skip=1) == [(1 + 2 + 5 + 6 + 80) / 5, (3 + 4 + 7 + 8) / 4]
+    assert phases.folded(table, cycles, "x", parts=2) == [(1 + 2 + 5 + 6 + 80) / 5, (3 + 4 + 7 + 8) / 4]
+    assert phases.folded(table, cycles, "x", parts=2, skip=2) == [(5 + 6 + 80) / 3, (7 + 8) / 2]
     assert phases.peaks(table, cycles, "x", bin_ns=MS) == [(4 + 8) / 2]
     assert phases.peaks(table, cycles, "x", bin_ns=MS, skip=0) == [(90 + 4 + 8) / 3]
 

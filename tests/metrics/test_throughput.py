@@ -32,6 +32,9 @@ def test_mean_between_counts_only_the_bins_inside():
     table = bins(("tap", 0, 0, 1_250_000), ("tap", 0, MS, 1_250_000), ("tap", 0, 2 * MS, 625_000))
     found = throughput.mean_between(table, two_flows(), from_ns=MS, to_ns=3 * MS)
     assert found.to_dicts() == [{"group": "migrated", "gbps": 7.5}, {"group": "main", "gbps": 0}]
+    # A bin that starts where the time ends is no part of it.
+    found = throughput.mean_between(table, two_flows(), from_ns=MS, to_ns=2 * MS)
+    assert found["gbps"].to_list() == [10, 0]
 
 
 def test_time_to_reach_is_the_end_of_the_bin():

@@ -67,6 +67,8 @@ def test_many_have_the_unit_of_their_geometric_mean(values, unit):
 def test_values_are_all_in_the_unit_that_most_read_best_in():
     assert in_one_unit([0.001, None, 0.25, 0.0], TIMES) == (["1.000", "-", "250.0", "0"], "ms")
     assert in_one_unit(iter([1500.0, 2_000_000.0]), SIZES) == (["1.500", "2000"], "kB")
+    # The logarithm of 1000 and back is a little less than that.
+    assert in_one_unit([1000.0], SIZES) == (["1.000"], "kB")
 
 
 @pytest.mark.parametrize(("value", "text"), [

@@ -11,8 +11,9 @@ import pytest
 from report import chromium
 
 import daybreak
+from daybreak import plots
 from daybreak.metrics.under_way import under_way
-from daybreak.report import detail, page
+from daybreak.report import detail, figure, page
 from daybreak.report.contents import gather
 
 COUNT = 3000
@@ -84,7 +85,20 @@ def test_few_flows_are_curves_alone(run):
     assert detail.with_flows(document, run) is document
 
 
+def test_curves_are_finer_if_twice_as_many_values_fit(run, monkeypatch):
+    documents = figure.documents(plots.figure_content([run]))
+    values = sum(len(curve["time"]) for one in documents for row in one["rows"] for curve in row["curves"])
+    monkeypatch.setattr(detail, "_MOST_VALUES", 2 * values - 1)
+    assert detail.finer([run], documents) == [{}]
+    monkeypatch.setattr(detail, "_MOST_VALUES", 2 * values)
+    ((coarse,), (fine,)) = documents, detail.finer([run], documents)
+    steps = [np.diff(one["rows"][0]["curves"][0]["time"]).max() for one in (coarse, fine)]
+    assert steps[0] == pytest.approx(2 * steps[1], rel=0.01)
+
+
 def test_too_many_flows_are_left_out(run, monkeypatch):
+    monkeypatch.setattr(detail, "MOST_FLOWS", COUNT)
+    assert len(detail.flows(run)["flows"]["name"]) == COUNT
     monkeypatch.setattr(detail, "MOST_FLOWS", COUNT - 1)
     assert detail.flows(run) == {}
     assert detail.block({}) == ""

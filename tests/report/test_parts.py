@@ -16,6 +16,7 @@ from daybreak.metrics.explanation import PARTS
 from daybreak.plots import FigureContent
 from daybreak.report import figure, page, study
 from daybreak.report.contents import gather
+from daybreak.studies import variation
 from daybreak.sweeps.folder import claim
 
 CLAIM = {
@@ -123,6 +124,7 @@ def test_names_are_as_they_were_before_they_were_escaped_for_a_picture():
     ("sweep", "a sweep whose tables cannot be read, or are not finished"),
     ("agreement", "a comparison of the engines, which has a page of its own"),
     ("advice", "advice of daybreak tune"),
+    ("learn", "a model of prolongations"),
     ("study migration", "the study migration, which was not finished"),
 ])  # fmt: skip
 def test_what_a_page_does_not_show_is_named_by_what_made_it(folders, tmp_path, purpose, said):
@@ -132,3 +134,13 @@ def test_what_a_page_does_not_show_is_named_by_what_made_it(folders, tmp_path, p
     assert f"{place} holds {said}" in shown([folders[0], place])
     with pytest.raises(OutputError, match=f"there is no run, sweep or study to show: .*{said}"):
         gather([place])
+
+
+def test_a_sensitivity_is_named_as_finished_if_it_is(folders, tmp_path):
+    place = tmp_path / "other"
+    claim(place, "sensitivity of study migration")
+    (said,) = gather([folders[0], place]).left_out
+    assert said == f"{place} holds the sensitivity of study migration, which was not finished"
+    variation.save([], place / variation.FILE)
+    (said,) = gather([folders[0], place]).left_out
+    assert said == f"{place} holds the sensitivity of study migration"

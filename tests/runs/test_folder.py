@@ -111,10 +111,10 @@ def test_captures_are_written_where_their_run_will_be_on_the_same_disk(claim, tm
     """Beside a folder that is a run itself, and in one that holds a run for each seed; the folder is made."""
     assert claim(seeds=[4]).staging() == tmp_path
     assert claim(seeds=[4, 5]).staging() == tmp_path
-    new = tmp_path / "new" / "deep"
-    one, several = (folder.Folder(new, places, {}, []) for places in ({4: new}, {4: new / "seed-4"}))
+    new, other = tmp_path / "new" / "deep", tmp_path / "other" / "deep"
+    one, several = folder.Folder(new, {4: new}, {}, []), folder.Folder(other, {4: other / "seed-4"}, {}, [])
     assert (one.staging(), new.exists()) == (new.parent, False)
-    assert several.staging() == new and new.is_dir()
+    assert several.staging() == other and other.is_dir()
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):

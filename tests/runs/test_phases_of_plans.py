@@ -109,10 +109,10 @@ def test_a_link_is_a_circuit_if_all_of_its_gates_are_shut_at_once():
     two = replace(one, queues=[*queues, replace(queues[x], name="y", served_by=[a])])
 
     def first(*steps):
-        gates = {"open": lambda queue: plan.OpenGate(queue=queue, link=a),
-                 "shut": lambda queue: plan.CloseGate(queue=queue, link=a, downtime="hold")}  # fmt: skip
+        gates = {"open": lambda queue, link=a: plan.OpenGate(queue=queue, link=link),
+                 "shut": lambda queue, link=a: plan.CloseGate(queue=queue, link=link, downtime="hold")}  # fmt: skip
         done = [
-            plan.TimelineStep(offset_ps=at, actions=[gates[does](queue) for does, queue in actions])
+            plan.TimelineStep(offset_ps=at, actions=[gates[does](*gate) for does, *gate in actions])
             for at, actions in enumerate(steps, 1)
         ]
         made = replace(two, timelines=[replace(two.timelines[0], steps=done)])
@@ -120,6 +120,11 @@ def test_a_link_is_a_circuit_if_all_of_its_gates_are_shut_at_once():
 
     both, days = first([("shut", x)], [("shut", y)], [("open", x), ("open", y)])
     assert both == ["day 0", "night", "day 0"] and days == {"day 0": {a}}
+    # What else serves a queue of the circuit, and never goes dark, is none: link b has a queue of its own.
+    other, days = first(
+        [("shut", x), ("shut", y)], [("shut", x, b)], [("open", x), ("open", y)], [("open", x, b)],
+    )  # fmt: skip
+    assert other == ["night", "night", "day 0", "day 0"] and days == {"day 0": {a}}
     # Alone the gate is one of a queue that has no other.
     assert first([("shut", y)], [("open", y)])[0] == ["night", "day 0"]
     # In turn, the link is never dark: each gate is a circuit of its own.

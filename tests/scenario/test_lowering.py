@@ -6,7 +6,7 @@ from ready_files import SCENARIO_FILES, SIMULATED_FILES
 from daybreak import _native
 from daybreak.errors import PlanError, ScenarioError, UnknownName
 from daybreak.plan.types import CloseGate, Darken, OpenGate, SetRoute, Step
-from daybreak.scenario import load
+from daybreak.scenario import Scenario, load
 from daybreak.scenario.lowering import lower
 
 MS = 10**9
@@ -294,6 +294,27 @@ def test_the_queue_that_a_link_needs_besides_is_one_like_the_others(voq_for_one_
     assert queues(plan, plan.flows[0].data_path).count("bottleneck") == 1
     assert index in plan.records.queues, "it is sampled"
     assert plan.timelines[0].steps[0].actions[0].queue == index, "an action finds it"
+
+
+def test_every_link_has_such_a_queue_of_its_own_which_all_flows_share():
+    link = {"rate": "1 Gbit/s", "delay": "1 us", "duplex": False}
+    ends = [("a", "x"), ("b", "x"), ("x", "y"), ("y", "z"), ("z", "c"), ("z", "d"), ("c", "a"), ("c", "b"), ("d", "a")]
+    scenario = Scenario.parse({
+        "name": "in a row",
+        "duration": "1 s",
+        "nodes": [{"name": name} for name in "abcd"] + [{"name": name, "kind": "switch"} for name in "xyz"],
+        "links": [link | {"from": from_, "to": to} for from_, to in ends],
+        "queues": [
+            {"name": f"voq-{name}", "limit": "9 packets", "served_by": name, "to": "d"} for name in ("x->y", "y->z")
+        ],
+        "flows": [{"from": from_, "to": to, "size": "1 MB"} for from_, to in (("a", "d"), ("a", "c"), ("b", "c"))],
+    })  # fmt: skip
+    plan = lowered(scenario)
+    assert [queues(plan, flow.data_path) for flow in plan.flows] == [
+        ["a->x", "voq-x->y", "voq-y->z", "z->d"], ["a->x", "x->y", "y->z", "z->c"], ["b->x", "x->y", "y->z", "z->c"],
+    ]  # fmt: skip
+    assert [plan.links[queue.served_by[0]].name for queue in plan.queues[-2:]] == ["x->y", "y->z"]
+    assert len(plan.queues) == len(ends) + 2
 
 
 def test_a_week_opens_all_queues_of_its_links(voq_for_one_host):

@@ -186,6 +186,7 @@ def test_c2_as_the_paper_says_holds_with_its_numbers():
     ({"slope": 516 * 1.049}, set()), ({"slope": 516 * 1.051}, {"C2.linear_after"}),
     ({"slope": 516 * 0.951}, set()), ({"slope": 516 * 0.949}, {"C2.linear_after"}),
     ({"before": 334.3 * 1.049}, set()), ({"before": 334.3 * 1.051}, {"C2.linear_before"}),
+    ({"before": 334.3 * 0.951}, set()), ({"before": 334.3 * 0.949}, {"C2.linear_before"}),
     ({"first": 0.9}, set()), ({"first": 0.89}, {"C2.transient"}),
     ({"first": 1.8}, set()), ({"first": 1.81}, {"C2.transient"}),
     ({"first": 1.0, "rise_at": 4}, set()), ({"first": 1.0, "rise_at": 5}, {"C2.rise"}),

@@ -46,11 +46,15 @@ def test_changes_are_the_claims_whose_verdicts_differ(tmp_path):
     found = sensitivity.SensitivityResult(base, {("buffer", "200"): base, ("buffer", "350"): contrary}).changes()
     # Nothing changes with 200 packets, and a row says so.
     assert found[0] == variation.Change("buffer", "200")
+    # A claim that is made with this value alone has not changed with it.
+    more = sensitivity.SensitivityResult(base[1:], {("buffer", "200"): base}).changes()
+    assert more == [variation.Change("buffer", "200")]
     differ = [one.id for one, other in zip(base, contrary, strict=True) if one.verdict != other.verdict]
     assert differ and [change.claim for change in found[1:]] == differ
     assert {(change.verdict, change.other) for change in found[1:]} == {("shape-pass", "shape-miss")}
     variation.save(found, tmp_path / variation.FILE)
     assert variation.load(tmp_path) == {"buffer": found}
+    assert b"\r" not in (tmp_path / variation.FILE).read_bytes(), "it is committed"
     inference = Inference("b", "", "", "text", "", field="buffer", values=("1",))
     assert variation.text(inference, found).startswith("200: none; 350: `fig7")
     many = [variation.Change("buffer", "350", f"claim.{number}") for number in range(13)]

@@ -83,6 +83,35 @@ def test_what_an_inference_was_fitted_to_is_not_counted():
     assert fitted_to([gap], "mean.240.x") == ""
 
 
+def test_a_statement_of_which_some_rows_are_fitted_is_held_to_the_others():
+    gap = Inference("gap", "a gap", "1 s", "after", "why", fixed="it is", fitted=("mean.ut",))
+    one = board([entry("mean", "number", value=1.0, tolerance="10 %")], [gap])
+    one.value("mean", [1.0], suffix="ut", cell="")
+    one.value("mean", [9.0], suffix="wc", cell="")
+    assert [claim.fitted for claim in one.claims] == ["gap", ""]
+    assert tally.tally(one.claims)["number"] == tally.Count(hold=0, judged=1)
+
+
+def test_numbers_of_several_sources_are_counted_by_these_the_one_with_the_fewest_first():
+    talk, paper = "that the talk prints", "that the paper prints"
+    one = board([
+        entry("a", "number", value=1.0, tolerance="10 %", source=talk),
+        entry("b", "number", value=1.0, tolerance="10 %"),
+        # What a source prints as well is its number, also where the first row is of another entry.
+        entry("b.again", "number", value=1.0, tolerance="10 %", counts_as="b", source=talk),
+        entry("c", "number", value=1.0, tolerance="10 %", source=paper),
+    ])  # fmt: skip
+    for name, ours in (("a", 1.0), ("b", 1.0), ("b.again", 2.0), ("c", 1.0)):
+        one.value(name, [ours], cell="")
+    assert list(tally.by_source(one.claims).items()) == [
+        (paper, tally.Count(hold=1, judged=1)), (talk, tally.Count(hold=1, judged=2)),
+    ]  # fmt: skip
+    assert tally.headline(one.claims) == (
+        "1 of 1 number that the paper prints, 1 of 2 numbers that the talk prints are within the tolerance, and 0 of 0 "
+        "printed statements held"
+    )
+
+
 def test_the_largest_differences_are_of_printed_numbers_each_once():
     one = board([entry(name, "number", value=10.0, tolerance="10 %") for name in "abc"])
     for name, values in (("a", (12.0, 19.0)), ("b", (5.0,)), ("c", (10.5,))):

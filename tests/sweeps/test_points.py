@@ -144,6 +144,8 @@ def test_a_grid_file_names_its_scenario_beside_it(one_flow, tmp_path):
     ([1, 2, 1.0], (1, 1.0)), ([1, True], None), ([{"a": 1, "b": 2}, {"b": 2, "a": 1}],
      ({"a": 1, "b": 2}, {"b": 2, "a": 1})),
     ([], None), (["50 %", 0.5], ("50 %", 0.5)),
+    # The float nearest to 0.7, divided by 100, is not the one nearest to 0.007.
+    (["0.7 %", 0.007], ("0.7 %", 0.007)),
 ])  # fmt: skip
 def test_equal_values_are_found_whatever_they_are_written_as(values, same):
     assert twice(values) == same
@@ -198,6 +200,9 @@ CYCLES = {"points": {"a": {"stack.hz": 100}, "b": {"stack.hz": 250}}}
     ({"axes": {"x": RULES}}, {"axes": {"x": RULES}, "sample": 2},
      "of other points, which are drawn from the product of the axes"),
     ({"axes": {"x": RULES}, "sample": 2}, {"axes": {"x": RULES}, "sample": 2, "sample_seed": 2},
+     "of other points, which are drawn from the product of the axes"),
+    # An axis that grows is a product of more points, of which others are drawn.
+    ({"axes": {"x": SIZES}, "sample": 2}, {"axes": {"x": SIZES | {"values": [*SIZES["values"], "1 MB"]}}, "sample": 2},
      "of other points, which are drawn from the product of the axes"),
     ({"seeds": 3}, {"seeds": [3, 1]}, "with seed 2"), ({"seeds": [7, 5]}, {"seeds": 6}, "with seed 7"),
     ({"keep": ["flows", "links", "bins"]}, {"keep": ["links"]}, "with table flows"),

@@ -72,6 +72,7 @@ def test_seeds_go_on_behind_the_greatest(used, count, seeds):
 
 @pytest.mark.parametrize(("values", "column"), [
     (["a", "b"], ["a", "b"]), ([1, 2], [1, 2]), ([True, False], [True, False]), ([1, 2.0], [1.0, 2.0]),
+    ([0.5, 1.0], [0.5, 1.0]),
     ([1, True], ["1", "true"]), (["1", 1], ['"1"', "1"]), (["x", 1], ["x", "1"]), ([[1], [1, 2]], ["[1]", "[1, 2]"]),
 ])  # fmt: skip
 def test_a_column_has_one_type_and_no_two_equal_texts(values, column):

@@ -1,9 +1,11 @@
 """Files that keep what runs showed: whole or not there, and named by everything that they depend on."""
 
+import io
 import os
 import subprocess
 import sys
 from dataclasses import replace
+from zipfile import ZipFile
 
 import polars as pl
 import pytest
@@ -66,7 +68,13 @@ def test_what_is_damaged_is_named(store, one_flow):
     digest = store.digest(job.plan(), "simulated")
     store.put(digest, StoredRun({}, TABLES))
     whole = store.place(digest).read_bytes()
-    for content in (b"", whole[:200], whole[:-30], b"no archive", whole.replace(b"manifest", b"manifost")):
+    no_table = io.BytesIO()
+    with ZipFile(io.BytesIO(whole)) as before, ZipFile(no_table, "w") as after:
+        for name in before.namelist():
+            after.writestr(name, before.read(name) if name.startswith("manifest") else b"no table")
+    for content in (
+        b"", whole[:200], whole[:-30], b"no archive", whole.replace(b"manifest", b"manifost"), no_table.getvalue(),
+    ):  # fmt: skip
         store.place(digest).write_bytes(content)
         with pytest.raises(OutputError, match=rf"{digest}\.zip cannot be read: \w"):
             store.get(job)

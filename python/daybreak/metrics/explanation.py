@@ -63,7 +63,8 @@ def table(
 
     ``window`` has one sample per ACK; ``bins`` (width ``bin_ns``) count with scope tap each data packet once and with
     scope delivered what the receiver has in order; ``drops`` has every loss; ``shares`` (``flow, start_ns, end_ns,
-    share_bps, fills_bytes``) covers the flows' lives; ``packet_bytes`` is the size of a full packet of each flow.
+    share_bps, fills_bytes``) covers the flows' lives without a gap; ``packet_bytes`` is the size of a full packet of
+    each flow.
     """
     positive("bin_ns", bin_ns)
     check_columns("window", window, ("flow", "time_ns", "in_flight", "srtt_ns", "state"))
@@ -122,17 +123,8 @@ def _parts(start: int, end: int, mine: Mapping[str, pl.DataFrame], bin_ns: int, 
     share_starts = shares["start_ns"].to_numpy()
     first, last = start // bin_ns, -(-end // bin_ns)
     lost, repaired, by_night, of_handshake = _missing(mine["drops"], mine["delivered"], samples, bin_ns)
-    cuts = np.concatenate(
-        (
-            [start, end],
-            times,
-            lost,
-            repaired,
-            share_starts,
-            shares["end_ns"].to_numpy(),
-            np.arange(first, last + 1) * bin_ns,
-        )
-    )
+    edges = np.arange(first, last + 1) * bin_ns
+    cuts = np.concatenate(([start, end], times, lost, repaired, share_starts, edges))
     cuts = np.unique(cuts[(cuts >= start) & (cuts <= end)]).astype(np.int64)
     begins, lengths = cuts[:-1], np.diff(cuts)
     if not begins.size:

@@ -9,6 +9,7 @@ from pathlib import Path
 from daybreak.errors import OutputError, reason
 from daybreak.runs import Run, read
 from daybreak.runs.storage import MANIFEST, UNFINISHED
+from daybreak.studies import variation
 from daybreak.sweeps import Results, is_sweep, read_results
 from daybreak.sweeps.folder import purpose_of
 
@@ -17,6 +18,7 @@ from . import study
 _PURPOSES = {
     "agreement": "a comparison of the engines, which has a page of its own",
     "advice": "advice of daybreak tune",
+    "learn": "a model of prolongations",
 }
 """Results of other commands, by the purpose of their folder."""
 _DEEPEST = 4
@@ -76,11 +78,10 @@ def _others(folder: Path) -> Iterator[str]:
     if purpose in _PURPOSES:
         yield _PURPOSES[purpose]
     elif purpose and purpose != "sweep" and not study.is_study(folder):
-        yield f"the {purpose}, which was not finished"
+        is_finished = (folder / variation.FILE).is_file()
+        yield f"the {purpose}" if is_finished else f"the {purpose}, which was not finished"
     if (folder / UNFINISHED).is_file() and not (folder / MANIFEST).is_file():
         yield "a run that was not finished"
-    if (folder / "evaluation.json").is_file():
-        yield "a model of prolongations"
 
 
 def _folders(place: Path, depth: int = 0) -> Iterator[Path]:

@@ -63,7 +63,7 @@ class Replication:
         if not self.means or half <= self.width or math.isinf(half):
             return 0
         wanted = math.ceil(self.runs * min(2.0, (half / self.width) ** 2))
-        return min(max(wanted, self.runs + 1), self.most) - self.runs
+        return min(wanted, self.most) - self.runs
 
 
 def next_seeds(used: Sequence[int], count: int) -> list[int]:
