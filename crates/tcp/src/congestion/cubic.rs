@@ -217,7 +217,10 @@ impl<S: SlowStart> Congestion for Cubic<S> {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        if window.in_slow_start() && ack.is_cwnd_limited {
+        if !ack.is_cwnd_limited {
+            return;
+        }
+        if window.in_slow_start() {
             self.slow_start.on_growth(window, &ack.arrival);
         }
         let Some(acked) = window.past_slow_start(ack) else { return };

@@ -388,8 +388,7 @@ impl Sender {
         if !self.buffer.full {
             return false;
         }
-        let first = self.buffer.bursts.as_ref().map_or(1, |bursts| bursts.first_segments());
-        if self.path.in_flight() < self.path.window.cwnd + burst.saturating_sub(first) {
+        if self.path.in_flight() < self.path.window.cwnd + burst.saturating_sub(1) && !self.is_filled_by_one(burst) {
             if self.has_only_filled(burst) {
                 return false;
             }
@@ -401,6 +400,13 @@ impl Sender {
             return false;
         }
         self.refill_by_memory()
+    }
+
+    /// The first segmentation burst that has left has filled the window.
+    fn is_filled_by_one(&self, burst: u32) -> bool {
+        let bursts = self.buffer.bursts.as_ref();
+        let rest = |bursts: &Bursts| burst.saturating_sub(bursts.first_segments());
+        bursts.is_some_and(|bursts| self.path.in_flight() >= self.path.window.cwnd + rest(bursts))
     }
 
     /// Since the application began to wait nothing has arrived, and nothing has left but what left while it was writing.
