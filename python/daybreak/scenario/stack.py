@@ -10,8 +10,8 @@ from .written import version
 
 Legacy = Literal[
     "fack", "window_at_once", "no_undo", "ack_every_packet", "rto_restart", "forget_sacks", "whole_ranges",
-    "count_acks", "loss_as_mark", "no_ack_aggregation", "wide_probes", "timer_pacing", "ms_delays",
-    "no_rtt_bursts", "tick_bursts", "early_rack", "prr_by_retransmission", "two_tick_slack", "no_paws", "half_threshold",
+    "count_acks", "loss_as_mark", "no_ack_aggregation", "wide_probes", "timer_pacing", "ms_delays", "no_rtt_bursts",
+    "tick_bursts", "early_rack", "prr_by_retransmission", "two_tick_slack", "no_paws", "half_threshold",
     "no_echo_samples", "no_receive_window",
 ]  # fmt: skip
 """A mechanism of older stacks, by name."""
@@ -161,15 +161,16 @@ class Stack(Model):
     5.0), "no_ack_aggregation" (BBR's window is not enlarged by what is acknowledged in bunches: Linux up to 5.0),
     "wide_probes" (BBR's window is two segments larger in all phases of PROBE_BW: Linux 4.18 to 5.4, and 4.15 as
     maintained), "timer_pacing" (no credit for a segment that left late, and BBR paces at all of its bandwidth: Linux up
-    to 4.19), "ms_delays" (CUBIC and HyStart measure in milliseconds: Linux up to 5.5), "no_rtt_bursts" (segmentation bursts are no longer on short paths: Linux up to 5.17), "tick_bursts" (a
-    burst may wait for an ACK where the last segment left in the same tick: Linux up to 4.20), "early_rack" (RACK waits
-    for at least a millisecond, and counts of SACKed segments find losses as well: Linux up to 4.17),
-    "prr_by_retransmission" (in fast recovery the window is rebuilt by more than was delivered only when a
-    retransmission is acknowledged: Linux 4.15 and 5.10), "two_tick_slack" (the tail loss probe and the reordering timer
-    wait two ticks beyond what was measured, not 2 ms: Linux up to 6.5), "no_paws" (timestamps are not checked),
-    "half_threshold" (the window of a fast recovery, with "window_at_once"), "no_echo_samples" (congestion control gets
-    no RTT from timestamps alone), "no_receive_window" (the sender looks at no receive window, and the receiver takes
-    what lies beyond the one that it offers). The kernel engine refuses them."""
+    to 4.19), "ms_delays" (CUBIC and HyStart measure in milliseconds: Linux up to 5.5), "no_rtt_bursts" (segmentation
+    bursts are no longer on short paths: Linux up to 5.17), "tick_bursts" (a burst may wait for an ACK where the last
+    segment left in the same tick: Linux up to 4.20), "early_rack" (RACK waits for at least a millisecond, and counts of
+    SACKed segments find losses as well: Linux up to 4.17), "prr_by_retransmission" (in fast recovery the window is
+    rebuilt by more than was delivered only when a retransmission is acknowledged: Linux 4.15 and 5.10),
+    "two_tick_slack" (the tail loss probe and the reordering timer wait two ticks beyond what was measured, not 2 ms:
+    Linux up to 6.5), "no_paws" (timestamps are not checked), "half_threshold" (the window of a fast recovery, with
+    "window_at_once"), "no_echo_samples" (congestion control gets no RTT from timestamps alone), "no_receive_window"
+    (the sender looks at no receive window, and the receiver takes what lies beyond the one that it offers). The kernel
+    engine refuses them."""
     max_pacing_rate: Rate | None = None
     """`SO_MAX_PACING_RATE`; variants that pace do so in any case."""
 
