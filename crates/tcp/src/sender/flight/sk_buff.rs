@@ -91,6 +91,11 @@ impl Flight {
         last.wrapping_sub(at) + 1
     }
 
+    /// Nothing is in flight, or what is lies in one buffer.
+    pub fn has_one_buffer(&self) -> bool {
+        self.len() <= 1 || self.burst_from(self.head) == self.len()
+    }
+
     /// Buffers of what is in flight, counted one by one: a SACK block parts a burst, and what it covers is shifted together.
     pub fn buffers(&self) -> u64 {
         let mut buffers = 0;

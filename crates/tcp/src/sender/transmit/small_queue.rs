@@ -139,7 +139,7 @@ impl Sender {
         if !self.path.window.is_paced || self.settings.profile.limited_pacing {
             limit = limit.min(self.small_queue.limit);
         }
-        if held < limit << factor_shift || self.flight.len() <= 1 {
+        if held < limit << factor_shift || self.flight.has_one_buffer() {
             return false;
         }
         self.small_queue.throttled = true;

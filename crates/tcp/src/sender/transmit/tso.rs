@@ -400,6 +400,19 @@ mod tests {
         assert_eq!(bursts.next_end(), Some(1 + 11 * 1_440), "what lies behind it has been filled up");
     }
 
+    /// `tcp_rtx_queue_empty_or_single_skb`: the second burst does not wait for the host's queue, the third one does.
+    #[test]
+    fn a_burst_leaves_however_full_the_hosts_queue_is_while_another_one_alone_is_out() {
+        let mut sender = writer(1_440, 65_343, Some(5_150));
+        sender.path.min_rtt.sample(0, 100);
+        sender.path.window.cwnd = 12;
+        sender.write(Instant::ZERO, 1_000_000);
+        assert_eq!(ends(&mut sender), (vec![1, 2, 3, 4, 5, 7, 8, 9, 10, 11], vec![6, 12]));
+        sender.path.window.cwnd = 24;
+        sender.look_for_lost();
+        assert_eq!(ends(&mut sender), (vec![], vec![]));
+    }
+
     #[test]
     fn what_the_peers_window_cuts_off_leaves_although_it_fills_no_segment() {
         let mut sender = writer(1_440, 65_343, None);
