@@ -86,10 +86,11 @@ def contents(source: ZipFile, record: str) -> Iterator[tuple[ZipInfo, bytes]]:
 
 
 def stored(archive: bytes) -> bytes:
-    """The same archive without compression: many small files are compressed better together, by the wheel."""
+    """The same archive without compression: many small files are compressed better together, by the wheel, and those of
+    one size, which are much alike, better beside each other."""
     plain = io.BytesIO()
     with ZipFile(io.BytesIO(archive)) as source, ZipFile(plain, "w", ZIP_STORED) as target:
-        for entry in source.infolist():
+        for entry in sorted(source.infolist(), key=lambda entry: (entry.file_size, entry.filename)):
             target.writestr(entry, source.read(entry), ZIP_STORED)
     return plain.getvalue()
 
