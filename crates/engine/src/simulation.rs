@@ -429,19 +429,26 @@ impl<P: Probe + Tables + Send> Core<P> {
         self.drive(index);
     }
 
+    /// An alarm fires. Where nothing is due any more nothing is sent: a burst that waits for more waits for the next ACK, not
+    /// for a deadline that has moved.
     fn timer(&mut self, index: u32) {
         let (now, probe) = (self.now, &mut self.wire.probe);
+        let mut may_send = false;
         with_end!(self.endpoints.get_mut(index), endpoint => {
-            if !endpoint.on_timer(index, now, probe) {
+            if !endpoint.alarm.fired(now) {
                 return;
             }
+            may_send = endpoint.on_timer(index, now, probe);
         });
         if let Some(endpoint) = self.endpoints.stream(index)
             && endpoint.process.poll_timeout() < Instant::NEVER
         {
-            self.on_application_timer(index);
+            may_send |= self.on_application_timer(index);
         }
-        self.drive(index);
+        if may_send {
+            return self.drive(index);
+        }
+        with_end!(self.endpoints.get_mut(index), endpoint => endpoint.set_alarm_again(index, &mut self.events));
     }
 
     /// A timeline or a controller is due.

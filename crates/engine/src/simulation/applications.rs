@@ -14,7 +14,6 @@ use super::leaving::Leaving;
 use super::{Core, FlowState, Tables};
 use crate::alarm::Alarm;
 use crate::flow_packets::{client_of, flow_of, server_of};
-use crate::schedule::{Event, Rank};
 use crate::transport::{Transport, Udp};
 
 impl<P: Probe + Tables + Send> Core<P> {
@@ -124,12 +123,10 @@ impl<P: Probe + Tables + Send> Core<P> {
         let delivered = endpoint.transport.delivered_bytes();
         let answered = endpoint.exchanges.as_mut().and_then(|exchanges| exchanges.delivered(now, delivered));
         let is_complete = answered.is_some() && endpoint.exchanges.as_ref().is_some_and(|all| all.are_complete());
-        endpoint.act(now);
-        endpoint.transmit(index, now, &mut self.fabric, &mut self.events, &mut self.wire);
-        let wakes = endpoint.process.poll_timeout();
-        if endpoint.alarm.set(wakes) {
-            self.events.push(Event::new(wakes, Rank::Timer, index, 0));
+        if endpoint.act(now) {
+            endpoint.transmit(index, now, &mut self.fabric, &mut self.events, &mut self.wire);
         }
+        endpoint.set_alarm(index, endpoint.process.poll_timeout(), &mut self.events);
         if let Some(row) = answered {
             self.exchanges.push(row);
         }
@@ -138,15 +135,13 @@ impl<P: Probe + Tables + Send> Core<P> {
         }
     }
 
-    /// The pause of an application may be over.
+    /// The pause of an application may be over. True if it made a call.
     #[cold]
-    pub(super) fn on_application_timer(&mut self, index: u32) {
-        let Some(endpoint) = self.endpoints.stream(index) else { return };
-        endpoint.act(self.now);
-        let wakes = endpoint.process.poll_timeout();
-        if endpoint.alarm.set(wakes) {
-            self.events.push(Event::new(wakes, Rank::Timer, index, 0));
-        }
+    pub(super) fn on_application_timer(&mut self, index: u32) -> bool {
+        let Some(endpoint) = self.endpoints.stream(index) else { return false };
+        let has_called = endpoint.act(self.now);
+        endpoint.set_alarm(index, endpoint.process.poll_timeout(), &mut self.events);
+        has_called
     }
 
     /// An end of a flow is not open, or not any more. Notes what a connection that is over has learnt, and forgets a

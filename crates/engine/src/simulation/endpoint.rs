@@ -47,10 +47,12 @@ pub(super) struct Endpoint<T> {
 }
 
 impl Endpoint<Connection> {
-    /// Lets the application do what it can. Its times are the network's.
-    pub(super) fn act(&mut self, now: Instant) {
+    /// Lets the application do what it can. Its times are the network's. True if it made a call.
+    pub(super) fn act(&mut self, now: Instant) -> bool {
         let (clock, end) = (self.clock(now), self.transport.state() == State::CloseWait);
+        let mut has_called = false;
         while let Some(call) = self.process.poll(now, self.transport.delivered_bytes(), end) {
+            has_called = true;
             match call {
                 Call::Write(bytes) => self.transport.write(clock, bytes),
                 Call::Close => self.transport.close(clock),
@@ -58,6 +60,7 @@ impl Endpoint<Connection> {
             }
         }
         self.reads = self.process.waits_for_data();
+        has_called
     }
 }
 
@@ -101,18 +104,29 @@ impl<T: Transport> Endpoint<T> {
         self.report(index, now, probe);
     }
 
-    /// One of its timer events fires. False if it is none that it waits for.
+    /// Its alarm has fired. True if its transport had a timeout, and may send.
     pub(super) fn on_timer<P: Probe>(&mut self, index: u32, now: Instant, probe: &mut P) -> bool {
-        if !self.alarm.fired(now) {
+        if self.deadline() > now {
             return false;
         }
         self.see_departures(now);
-        if self.deadline() <= now {
-            self.sample(index, now, probe);
-            self.transport.on_timeout(self.clock(now));
-            self.report(index, now, probe);
-        }
+        self.sample(index, now, probe);
+        self.transport.on_timeout(self.clock(now));
+        self.report(index, now, probe);
         true
+    }
+
+    /// Sets the alarm to no later than `deadline`.
+    #[inline(always)]
+    pub(super) fn set_alarm(&mut self, index: u32, deadline: Instant, events: &mut EventQueue) {
+        if self.alarm.set(deadline) {
+            events.push(Event::new(deadline, Rank::Timer, index, 0));
+        }
+    }
+
+    /// The alarm has fired before the deadline, which has moved since it was set.
+    pub(super) fn set_alarm_again(&mut self, index: u32, events: &mut EventQueue) {
+        self.set_alarm(index, self.deadline(), events);
     }
 
     /// Reports to the probe what a packet or a timer has changed: payload delivered, the window, or that the sender is
@@ -237,10 +251,7 @@ impl<T: Transport> Endpoint<T> {
                 self.sent += 1;
             }
         }
-        let deadline = self.deadline();
-        if self.alarm.set(deadline) {
-            events.push(Event::new(deadline, Rank::Timer, index, 0));
-        }
+        self.set_alarm(index, self.deadline(), events);
     }
 
     /// Sends what there is to send where TCP small queues count what the host's queue holds.

@@ -3,7 +3,7 @@
 //! The rate is kept for every flow, since small queues and burst sizes depend on it; segments wait for
 //! it only when the rule paces or a limit is configured.
 
-use daybreak_units::{Instant, Rate};
+use daybreak_units::{Duration, Instant, Rate};
 
 use crate::config::Config;
 use crate::sender::Sender;
@@ -11,6 +11,7 @@ use crate::sender::Sender;
 /// The segment, counted from 1, after which pacing begins (one initial window).
 const UNPACED_SEGMENTS: u64 = 10;
 
+const NANOSECOND: Duration = Duration::from_ns(1);
 const PS_PER_NS: u64 = 1_000;
 const NS_PER_US: u64 = 1_000;
 const NS_PER_SEC: u64 = 1_000_000_000;
@@ -76,10 +77,11 @@ impl Sender {
         }
     }
 
-    /// True while pacing holds the next segment back; the timer is set then.
+    /// True while pacing holds the next segment back; the timer is set then. The host's clock counts whole nanoseconds, as
+    /// departures do: at a fraction of one, what leaves at the next leaves now.
     #[inline]
     pub(crate) fn pacing_holds(&mut self) -> bool {
-        if !self.path.window.is_paced || self.path.pacing.departure <= self.clock.now {
+        if !self.path.window.is_paced || self.path.pacing.departure.saturating_since(self.clock.now) < NANOSECOND {
             return false;
         }
         self.path.pacing.waiting = true;
@@ -160,6 +162,16 @@ mod tests {
             let departure_ns = 1_000_001 + (7_195 - 3_597) + gaps * 7_195;
             assert_eq!(sender.path.pacing.departure, Instant::from_ps(departure_ns * 1_000), "after {gaps} gaps");
             sender.clock.advance(sender.path.pacing.departure);
+        }
+    }
+
+    #[test]
+    fn at_a_fraction_of_a_nanosecond_what_leaves_at_the_next_is_not_held() {
+        for (now_ps, is_held) in [(1_999_999_000, true), (1_999_999_001, false), (2_000_000_000, false)] {
+            let mut sender = paced(1_243_500_000);
+            sender.path.pacing.departure = Instant::from_ps(2_000_000_000);
+            sender.clock.advance(Instant::from_ps(now_ps));
+            assert_eq!(sender.pacing_holds(), is_held, "at {now_ps} ps");
         }
     }
 
