@@ -110,6 +110,22 @@ def test_two_runs_are_identical_and_fill_all_tables(migration):
     assert len(first.window) > 0 and len(first.queues) > 0 and len(first.circuits) > 0
 
 
+def test_no_result_depends_on_when_the_console_is_read():
+    # Every ten seconds BBR measures its RTT and draws anew where in its cycle it goes on.
+    scenario = Scenario(
+        name="paced",
+        duration="40 s",
+        topology={"kind": "dumbbell", "pairs": 8, "rate": "50 Mbit/s", "delay": "5 ms", "queue": "50 packets"},
+        flows=[{"from": f"sender-{n}", "to": f"receiver-{n}", "variant": "bbr", "size": "1 GB"} for n in range(8)],
+        stack={"mtu": 9000},
+    )
+    at_once, late = (
+        daybreak.run(scenario, engine="kernel", progress=lambda progress, pause=pause: time.sleep(pause))
+        for pause in (0, 0.03)
+    )
+    assert at_once.flows.equals(late.flows)
+
+
 def test_flows_behind_one_nic_share_it_and_are_counted_apart(one_flow):
     flow = {"from": "sender-0", "to": "receiver-0", "size": "8 MB", "start": {"uniform": ["0 s", "1 ms"]}}
     # A bottleneck behind the NIC with a short queue: both lose packets, each its own; a SYN is sent again after 1 s.

@@ -5,6 +5,8 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -36,6 +38,7 @@ pub fn boot(kernel: &str, memory: &str) -> Result<u8, GuestError> {
         let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
         return Err(GuestError::io(format!("load the switch {}", switch.display()), missing));
     }
+    let (console, end) = UnixStream::pair().map_err(failed)?;
     let mut command = Command::new(kernel);
     // Identical for every run: the kernel mixes its command line into its random numbers.
     command
@@ -45,6 +48,7 @@ pub fn boot(kernel: &str, memory: &str) -> Result<u8, GuestError> {
         .args(["con=null", "con0=null,fd:1", "quiet", "uml_dir=./", "umid=uml"])
         .env(SWITCH_VARIABLE, switch)
         .stdin(Stdio::null())
+        .stdout(OwnedFd::from(end))
         .stderr(log.try_clone().map_err(failed)?)
         .process_group(0);
     if Path::new(FOLDERS).exists() {
@@ -54,6 +58,9 @@ pub fn boot(kernel: &str, memory: &str) -> Result<u8, GuestError> {
     // The size of its memory follows its addresses.
     system::fix_addresses(&mut command);
     let mut child = command.spawn().map_err(failed)?;
+    // The kernel has the only copy of its end now: when it closes that, the console ends.
+    drop(command);
+    let lines = std::thread::Builder::new().spawn(move || forward(console)).map_err(failed)?;
     let group = child.id();
     let given_up = Arc::new(AtomicBool::new(false));
     let noted = Arc::clone(&given_up);
@@ -70,10 +77,20 @@ pub fn boot(kernel: &str, memory: &str) -> Result<u8, GuestError> {
     watch.map_err(failed)?;
     let status = child.wait().map_err(failed)?;
     system::kill_group(group);
+    // It has no panic of its own, and what it had read is written.
+    let _ = lines.join();
     if given_up.load(Ordering::SeqCst) {
         clear();
     }
     Ok(status.code().map_or(128 | status.signal().unwrap_or(0) as u8, |code| code as u8))
+}
+
+/// Passes on what the kernel writes to its console. A pipe to the parent would do, but each time a pipe is read its writer
+/// gets a SIGIO: an interrupt of the guest at a moment that no seed decides, which the kernel mixes into its random numbers.
+/// A socket sends none while it has room.
+fn forward(mut console: UnixStream) {
+    // Without a reader the run is about to be given up.
+    let _ = std::io::copy(&mut console, &mut std::io::stdout());
 }
 
 /// Removes everything in the current directory but the log.
