@@ -244,9 +244,6 @@ def test_a_bad_scenario_is_one_sentence(tmp_path, case, command):
         (("compare", ONE_FLOW, ONE_FLOW, "--runs", "99999999999999"), 2, '--runs = "99999999999999": expected at most'),
         (("explain", ONE_FLOW, "--seed", "-1"), 2, "seed = -1: expected a whole number"),
         (("learn", "planets"), 2, 'data "planets": expected one of networks'),
-        (("agree", "--hz", "250"), 2, "--hz 250: expected --segments or --receivers"),
-        (("agree", "--tso", "9000"), 2, "--tso 9000: expected --segments or --receivers"),
-        (("agree", "--kernels", "6.1,6.12", "--tso", "9000"), 2, "--tso 9000: expected --segments or --receivers"),
         (("agree", "--seed", "3"), 2, "--seed 3: expected --random"),
         (("agree", "--wide"), 2, "--wide: expected --random, whose scenarios it draws"),
         (

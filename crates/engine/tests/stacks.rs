@@ -545,7 +545,7 @@ fn cases() -> Vec<Case> {
             [json!(0), json!(65_536)],
             with(slow_start(), "max_pacing_rate_bps", json!(1_000_000_000)),
             "paced segments leave one by one, or in bursts of up to seven",
-            |a, b| a.back_to_back() < 20 && b.back_to_back() == 56,
+            |a, b| a.back_to_back() < 20 && b.back_to_back() == 58,
         ),
         case(
             "tcp_limit_output_bytes",

@@ -53,6 +53,8 @@ def agree(
     programs: dict[str, str] | None = None,
     engines: Engines = (KERNEL, MODEL),
     kept: str | Path | None = None,
+    hz: int | None = None,
+    tso_max_bytes: int | None = None,
 ) -> Agreement:
     """Compares both engines on the suite in `path`, a file or a list of cases, or on the one that comes with Daybreak.
 
@@ -60,8 +62,8 @@ def agree(
     initial number of seeds. Scenarios with a row that is neither equivalent nor different are run with more seeds, up
     to `most`: 100 if neither is given and not `quick`. A scenario that an engine refuses is listed as such. `executor`
     and `programs` replace the `workers` threads and the engines' programs. `engines` replaces the pair of engines, for
-    example by two kernels. Finished runs are stored in ``kept``, by default ``out/runs``, and reused. Raises
-    ScenarioError, EngineError, Interrupted.
+    example by two kernels; `hz` and `tso_max_bytes` override these settings of the hosts. Finished runs are stored in
+    ``kept``, by default ``out/runs``, and reused. Raises ScenarioError, EngineError, Interrupted.
     """
     if runs is not None and runs < 1:
         raise ScenarioError(f"runs: {runs} is not above zero")
@@ -75,6 +77,7 @@ def agree(
     # Where programs are replaced, so are the engines.
     able = engines[::-1] if programs is None else (MODEL,)
     chosen = suite.chosen(suite.load(path), quick=quick, only=only)
+    chosen = suite.with_stack(chosen, hz=hz, tso_max_bytes=tso_max_bytes)
     cases, refused = _possible(_beside(chosen, engines) if programs is None else chosen, able)
     found: dict[str, list[compare.Row]] = {}
     counts = dict.fromkeys((case.name for case in cases), first)

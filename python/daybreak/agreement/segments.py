@@ -125,8 +125,7 @@ def replayable(path: suite.Source, *, quick: bool, only: Sequence[str], **stack:
     cases = [case for case in suite.chosen(suite.load(path), quick=quick, only=only) if _has_a_flow_a_host(case)]
     if not cases:
         raise ScenarioError(f"only: in every scenario of {', '.join(only)} a host has several flows: expected one each")
-    given = {name: value for name, value in stack.items() if value is not None}
-    return [case.model_copy(update={"stack": case.stack | given}) for case in cases] if given else cases
+    return suite.with_stack(cases, **stack)
 
 
 def _has_a_flow_a_host(case: Case) -> bool:

@@ -298,6 +298,12 @@ def load(path: Source = None) -> list[Case]:
     return cases
 
 
+def with_stack(cases: Sequence[Case], **stack: int | None) -> list[Case]:
+    """The cases with these settings of the hosts, where they are given."""
+    given = {name: value for name, value in stack.items() if value is not None}
+    return [case.model_copy(update={"stack": case.stack | given}) for case in cases] if given else list(cases)
+
+
 def chosen(cases: list[Case], *, quick: bool, only: Sequence[str] = ()) -> list[Case]:
     """The cases of the quick subset, or those whose name matches one of the patterns `only`. Raises UnknownName."""
     for pattern in only:

@@ -60,12 +60,12 @@ def agree(
     ] = False,
     hz: Annotated[
         int | None,
-        typer.Option(help="With --segments or --receivers: ticks per second of the hosts; by default 1000.", min=1),
+        typer.Option(help="Ticks per second of the hosts; by default 1000.", min=1),
     ] = None,
     tso: Annotated[
         int | None,
         typer.Option(
-            help="With --segments or --receivers: tso_max_bytes of the hosts, the largest burst; by default 0, none.",
+            help="tso_max_bytes of the hosts, the largest burst; by default 0, none.",
             min=1,
             max=65_536,
         ),
@@ -120,14 +120,13 @@ def agree(
             as_json=as_json,
         )
         return
-    several.refuse_for_whole_runs(hz=hz, tso=tso)
     from daybreak import agreement
     from daybreak.agreement import page
 
     with progress_bar("comparing", shown=not as_json) as progress:
         found = agreement.agree(
             source, quick=quick, only=only or (), runs=runs, most=most, out=out_, workers=workers, progress=progress,
-            engines=(engine, agreement.MODEL),
+            engines=(engine, agreement.MODEL), hz=hz, tso_max_bytes=tso,
         )  # fmt: skip
     if as_json:
         print_json(found.result)

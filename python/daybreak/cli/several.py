@@ -28,15 +28,7 @@ def compare(
             raise UsageError(f"--most {most}: expected whole runs, not --segments or --receivers")
         _segments(kernels, source, quick, only, runs or 1, hz, tso, sides, workers, out_, as_json)
         return
-    refuse_for_whole_runs(hz=hz, tso=tso)
-    _whole_runs(kernels, source, quick, only, runs, most, workers, out_, as_json)
-
-
-def refuse_for_whole_runs(**given: int | None) -> None:
-    """Raises UsageError for an option that only replays of segments have."""
-    for name, value in given.items():
-        if value is not None:
-            raise UsageError(f"--{name} {value}: expected --segments or --receivers")
+    _whole_runs(kernels, source, quick, only, runs, most, hz, tso, workers, out_, as_json)
 
 
 def _segments(
@@ -65,7 +57,7 @@ def _segments(
 
 def _whole_runs(
     kernels: Sequence[str], source: Source, quick: bool, only: Sequence[str], runs: int | None, most: int | None,
-    workers: int | None, out_: Path, as_json: bool,
+    hz: int | None, tso: int | None, workers: int | None, out_: Path, as_json: bool,
 ) -> None:  # fmt: skip
     from daybreak import agreement
     from daybreak.agreement import kernels as several
@@ -83,7 +75,7 @@ def _whole_runs(
             found.append(
                 agreement.agree(
                     source, quick=quick, only=only, runs=runs, most=most, out=place, workers=workers,
-                    progress=progress, engines=(first, second), kept=out_ / "runs",
+                    progress=progress, engines=(first, second), kept=out_ / "runs", hz=hz, tso_max_bytes=tso,
                 ).result
             )  # fmt: skip
     if as_json:
