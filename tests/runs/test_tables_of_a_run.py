@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import daybreak
-from daybreak.plan.types import Choice, ControlledCircuit, ControlledFlows, Value
+from daybreak.plan.types import Bulk, Choice, ControlledCircuit, ControlledFlows, Value
 from daybreak.runs import naming
 from daybreak.scenario import Scenario
 from daybreak.scenario.lowering import lower
@@ -20,7 +20,7 @@ def parts(kind, *names):
 
 
 PLAN = SimpleNamespace(
-    flows=[SimpleNamespace(name=name, group=group, rule=rule, application=None)
+    flows=[SimpleNamespace(name=name, group=group, rule=rule, application=Bulk(bytes=1))
            for name, group, rule in (("f", 1, 0), ("g", 0, 1), ("h", 1, 2))],
     groups=["low", "high"],
     rules=[Choice(name="cubic", parameters={}), Choice(name="reno", parameters={})],

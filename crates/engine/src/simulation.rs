@@ -23,7 +23,7 @@ use crate::lookahead::Lookahead;
 use crate::metrics_cache::MetricsCache;
 use crate::recorder::{self, Recorder};
 use crate::schedule::{Event, EventQueue, Rank};
-use crate::transport::Body;
+use crate::transport::{Body, Transport};
 use crate::wire::{Shown, Wants, Wire};
 use crate::wiring::{self, Rule};
 use ends::{End, Endpoints, Ends, with_end};
@@ -383,12 +383,17 @@ impl<P: Probe + Tables + Send> Core<P> {
     #[inline(never)]
     fn deliver_without_stream(&mut self, index: u32, id: PacketId) {
         let now = self.now;
+        let mut is_complete = false;
         with_end!(self.endpoints.get_mut(index), endpoint => {
             endpoint.arrival(index, now, &mut self.wire.probe);
             endpoint.on_packet(index, now, &self.fabric.packet(id).body, &mut self.wire.probe);
             endpoint.transmit(index, now, &mut self.fabric, &mut self.events, &mut self.wire);
+            is_complete = endpoint.transport.has_acked(endpoint.goal);
         });
         self.fabric.release(id);
+        if is_complete {
+            self.complete(index);
+        }
     }
 
     /// What had to be acknowledged at once is. The application reads the end of the stream and closes: its FIN acknowledges

@@ -19,7 +19,8 @@ import pyarrow as pa
 from daybreak._native import control_events, drop_reasons, variants
 from daybreak._native import tables as described
 from daybreak.plan import ideal, ways
-from daybreak.plan.types import Choice, ConstantRate, Flow, Link, Plan, Queue, RouteSwitch
+from daybreak.plan.applications import has_connections
+from daybreak.plan.types import Choice, Flow, Link, Plan, Queue, RouteSwitch
 
 from . import phases
 
@@ -145,7 +146,7 @@ def _flow_groups(plan: Plan) -> list[str]:
 
 def _flow_variants(plan: Plan) -> list[str]:
     rules = [*map(variant, plan.rules), NO_VARIANT]
-    return [NO_VARIANT if isinstance(flow.application, ConstantRate) else rules[flow.rule] for flow in plan.flows]
+    return [rules[flow.rule] if has_connections(flow.application) else NO_VARIANT for flow in plan.flows]
 
 
 _FLOW_COLUMNS: dict[str, Callable[[Plan], list[str]]] = {

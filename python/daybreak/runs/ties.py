@@ -11,13 +11,14 @@ from collections import defaultdict
 
 from daybreak.plan import types as plan
 from daybreak.plan import ways
+from daybreak.plan.applications import has_connections
 
 
 def ties(content: plan.Plan) -> str | None:
     """A warning if TCP flows meet in step at a queue that may be full and no link on their paths has jitter."""
     flows_by_path: dict[int, list[int]] = defaultdict(list)
     for number, flow in enumerate(content.flows):
-        if not isinstance(flow.application, plan.ConstantRate):
+        if has_connections(flow.application):
             path = flow.ack_path if isinstance(flow.application, plan.RequestResponse) else flow.data_path
             flows_by_path[path].append(number)
     coming: dict[int, dict[int, dict[int, list[int]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))

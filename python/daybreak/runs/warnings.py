@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from daybreak.plan import types as plan
+from daybreak.plan.applications import has_connections
 from daybreak.plan.downtimes import POLICIES
 
 from .run import Run
@@ -33,7 +34,7 @@ def unended_clients(run: Run) -> list[str]:
 
 def _locked_timeouts(content: plan.Plan) -> Iterator[str]:
     """Lossy nights that recur exactly one shortest timeout later, so that retransmissions fall into a night again."""
-    stacks = {flow.src_stack for flow in content.flows if not isinstance(flow.application, plan.ConstantRate)}
+    stacks = {flow.src_stack for flow in content.flows if has_connections(flow.application)}
     timeouts = sorted({content.stacks[index].rto_min_ps for index in stacks})
     for timeline in content.timelines:
         nights = {step.offset_ps for step in timeline.steps if any(_drops(action) for action in step.actions)}

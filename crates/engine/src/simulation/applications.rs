@@ -9,7 +9,7 @@ use daybreak_trace::Probe;
 use daybreak_units::{Instant, Stream};
 
 use super::endpoint::Endpoint;
-use super::ends::{End, Ends};
+use super::ends::{End, Ends, with_end};
 use super::leaving::Leaving;
 use super::{Core, FlowState, Tables};
 use crate::alarm::Alarm;
@@ -100,8 +100,7 @@ impl<P: Probe + Tables + Send> Core<P> {
     /// The sender has everything acknowledged, or the client every response.
     #[cold]
     pub(super) fn complete(&mut self, index: u32) {
-        let Some(endpoint) = self.endpoints.stream(index) else { return };
-        endpoint.goal = u64::MAX;
+        with_end!(self.endpoints.get_mut(index), endpoint => endpoint.goal = u64::MAX);
         self.wire.probe.flow_ended(flow_of(index));
         self.flows[flow_of(index) as usize].end = Some(self.now);
         self.flows_complete += 1;

@@ -84,7 +84,7 @@ impl Endpoints {
         match [client_of(flow), server_of(flow)].map(|index| &self.ends[index as usize]) {
             [End::Tcp(client), End::Tcp(server)] => Some(Ends::Tcp([client, server])),
             [End::Udp(source), End::Udp(sink)] => Some(Ends::Udp([source, sink])),
-            _ => None,
+            [End::None | End::Tcp(_) | End::Udp(_), _] => None,
         }
     }
 
@@ -99,7 +99,7 @@ impl Endpoints {
     pub(super) fn stream(&mut self, index: u32) -> Option<&mut Endpoint<Connection>> {
         match self.get_mut(index) {
             End::Tcp(endpoint) => Some(endpoint),
-            End::Udp(_) | End::None => None,
+            _ => None,
         }
     }
 }

@@ -54,6 +54,11 @@ pub(crate) trait Transport {
     /// When it wants to be called again; [`Instant::NEVER`] for never. Valid once nothing is left to send.
     fn poll_timeout(&self) -> Instant;
 
+    /// Whether this payload of its application is acknowledged, which completes the flow; [`u64::MAX`] never is.
+    fn has_acked(&self, _bytes: u64) -> bool {
+        false
+    }
+
     /// Payload delivered to the application here.
     fn delivered_bytes(&self) -> u64;
 

@@ -17,7 +17,7 @@ impl Content<Body> for Segment {
     fn write_to(&self, place: &mut Body) {
         match place {
             Body::Segment(segment) => segment.clone_from(self),
-            Body::Datagram { .. } => *place = Body::Segment(*self),
+            _ => *place = Body::Segment(*self),
         }
     }
 }
@@ -27,10 +27,8 @@ impl Transport for Connection {
 
     #[inline(always)]
     fn on_packet(&mut self, now: Instant, body: &Body) {
-        match body {
-            Body::Segment(segment) => self.on_segment(now, segment),
-            Body::Datagram { .. } => unreachable!("a connection sends segments"),
-        }
+        let Body::Segment(segment) = body else { unreachable!("a connection sends segments") };
+        self.on_segment(now, segment);
     }
 
     fn on_timeout(&mut self, now: Instant) {
@@ -60,6 +58,11 @@ impl Transport for Connection {
     #[inline(always)]
     fn poll_timeout(&self) -> Instant {
         Self::poll_timeout(self)
+    }
+
+    #[inline(always)]
+    fn has_acked(&self, bytes: u64) -> bool {
+        Self::has_acked(self, bytes)
     }
 
     #[inline(always)]

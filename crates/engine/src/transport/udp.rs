@@ -41,10 +41,8 @@ impl Transport for Udp {
     type Content = Body;
 
     fn on_packet(&mut self, now: Instant, body: &Body) {
-        match body {
-            Body::Datagram { head, .. } => self.received.count(now, *head),
-            Body::Segment(_) => unreachable!("a source sends datagrams"),
-        };
+        let Body::Datagram { head, .. } = body else { unreachable!("a source sends datagrams") };
+        self.received.count(now, *head);
     }
 
     fn on_timeout(&mut self, now: Instant) {
