@@ -200,4 +200,18 @@ mod tests {
         feed.seen.is_app_limited = true;
         assert!((0..16).all(|_| feed.round(100, 50) != Verdict::Found));
     }
+
+    #[test]
+    fn an_interval_has_four_to_sixteen_rounds() {
+        // The first observation begins it and is its first round; the last one has the loss that ends it.
+        for (rounds, is_interval) in [(3, false), (4, true), (16, true), (17, false)] {
+            let mut feed = Feed::new();
+            feed.round(100, 1);
+            for _ in 2..rounds {
+                feed.round(100, 0);
+            }
+            feed.round(100, 1_000);
+            assert_eq!(feed.policer.bandwidth.is_some(), is_interval, "{rounds} rounds");
+        }
+    }
 }

@@ -309,3 +309,52 @@ fn probe_rtt_counts_in_the_jiffies_of_the_host() {
         assert_eq!(path.rule.mode, mode, "{after_ms} ms");
     }
 }
+
+#[test]
+fn an_ack_that_delivers_nothing_is_no_delivery() {
+    let mut path = probing();
+    let before = (path.rule.delivered_us, path.rule.max_bandwidth.max(), path.rule.rounds);
+    path.ack.newly_delivered = 0;
+    path.ack.arrival.now += Duration::from_ms(10);
+    // tcp_rate_gen() leaves an interval of zero where it has no sample.
+    path.ack.rate = RateSample { delivered: Some(0), interval: Duration::ZERO, ..path.ack.rate };
+    path.rule.control(&mut path.window, &path.ack);
+    assert_eq!((path.rule.delivered_us, path.rule.max_bandwidth.max(), path.rule.rounds), before);
+}
+
+#[test]
+fn undo_leaves_the_window_to_the_end_of_recovery() {
+    // bbr_undo_cwnd() returns the present window; the saved one comes back with the next ACK.
+    let mut path = probing();
+    path.window.cwnd = 77;
+    assert_eq!(path.rule.undo_cwnd(&path.window), 77);
+}
+
+#[test]
+fn a_policers_rate_is_used_for_48_rounds_and_a_timeout_ends_one() {
+    let mut path = probing();
+    times_out(&mut path, 0);
+    for lost in [30, 60] {
+        (0..3).for_each(|_| path.round(20, 0, CaState::Loss, 20));
+        times_out(&mut path, lost);
+    }
+    (0..47).for_each(|_| times_out(&mut path, 60));
+    assert!(path.rule.policer.bandwidth_in_use().is_some());
+    times_out(&mut path, 60);
+    assert_eq!(path.rule.policer.bandwidth_in_use(), None);
+}
+
+#[test]
+fn probing_for_bandwidth_ends_with_a_loss_or_a_full_pipe_but_lasts_for_the_smallest_rtt() {
+    for (after_ms, lost, in_flight, phase) in
+        [(11, 0, 50, 0), (11, 1, 50, 1), (11, 0, 300, 1), (10, 1, 300, 0), (9, 1, 300, 0)]
+    {
+        let mut path = probing();
+        (path.rule.phase, path.rule.pacing_gain) = (0, CYCLE[0]);
+        path.rule.phase_us = path.rule.delivered_us;
+        path.rule.delivered_us += after_ms * 1_000;
+        path.ack = AckSample { newly_lost: lost, prior_in_flight: in_flight, ..path.ack };
+        path.rule.cycle(&path.ack);
+        assert_eq!(path.rule.phase, phase, "{after_ms} ms, {lost} lost, {in_flight} in flight");
+    }
+}
