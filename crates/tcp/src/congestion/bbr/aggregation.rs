@@ -108,13 +108,8 @@ mod tests {
     #[test]
     fn a_surplus_is_what_an_epoch_has_beyond_its_bandwidth() {
         // A segment every 64 us; the epoch begins with the first ACK, which finds what it acknowledges.
-        let ack = |now_us, acked| Acked {
-            now_us,
-            acked,
-            starts_round: false,
-            bandwidth: Bandwidth::of(1, 64),
-            cwnd: 5_000,
-        };
+        let ack =
+            |now_us, acked| Acked { now_us, acked, starts_round: false, bandwidth: Bandwidth::of(1, 64), cwnd: 5_000 };
         let mut rule = Aggregation::default();
         for (now_us, acked, surplus) in
             [(640, 10, 10), (640, 30, 40), (1_280, 15, 45), (1_280, 700, 745), (1_280, 1_500, 2_245)]
