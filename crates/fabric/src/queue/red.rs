@@ -350,4 +350,27 @@ mod tests {
             insta::assert_snapshot!("red", curve);
         });
     }
+
+    #[test]
+    fn each_threshold_is_the_beginning_of_a_zone() {
+        // Floyd and Jacobson, figure 1: min_th <= avg < max_th. Gentle RED goes on to twice the upper one.
+        for (gentle, average, p_b) in [
+            (false, 4.999, None),
+            (false, 5.0, Some(0.0)),
+            (false, 14.0, Some(0.018)),
+            (false, 15.0, Some(1.0)),
+            (true, 15.0, Some(0.02)),
+            (true, 22.5, Some(0.51)),
+            (true, 30.0, Some(1.0)),
+        ] {
+            let mut red = red(&[("gentle", Value::Switch(gentle)), ("max_probability", Value::Number(0.02))]);
+            red.0.average = average;
+            let found = match red.0.zone() {
+                Zone::Below => None,
+                Zone::Between(p_b) => Some(p_b),
+                Zone::Above => Some(1.0),
+            };
+            assert_eq!(found.map(|p_b| (p_b * 1e6f64).round()), p_b.map(|p_b| p_b * 1e6), "{average}");
+        }
+    }
 }

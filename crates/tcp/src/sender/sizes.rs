@@ -186,3 +186,35 @@ impl Sender {
         segments
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+
+    #[test]
+    fn a_buffer_is_of_whole_segments_and_no_more_than_half_of_a_window_that_is_not_small() {
+        // tcp_bound_to_half_wnd(): below 537 bytes all of it.
+        let rule = congestion::find("reno").expect("a rule").rule(1);
+        let mut sizes = Sender::new(&Config::default(), rule).sizes;
+        sizes.mss = 100;
+        for (tso_max_bytes, window, bytes, builds) in [
+            (100, 60_000, 100, false),
+            (101, 60_000, 100, true),
+            (1_000, 60_000, 1_000, true),
+            (1_050, 60_000, 1_000, true),
+            (1_000, 1_000, 500, true),
+            (1_000, 537, 200, true),
+            (1_000, 536, 500, true),
+            (1_000, 50, 100, true),
+        ] {
+            sizes.tso_max_bytes = tso_max_bytes;
+            assert_eq!(
+                (sizes.full_buffer(window), sizes.builds_bursts()),
+                (bytes, builds),
+                "{tso_max_bytes}, {window}"
+            );
+        }
+    }
+}
