@@ -251,4 +251,25 @@ mod tests {
             assert_eq!(receiver.check(Instant::ZERO, &ack, &progress), counts, "{late} ms late");
         }
     }
+
+    #[test]
+    fn another_syn_may_come_after_a_reset_and_none_else() {
+        let mut receiver = receiver();
+        let negotiated = receiver.negotiated;
+        receiver.on_syn(Instant::ZERO, &segment(0, 0, Flags::SYN, 77), negotiated);
+        assert_eq!((receiver.rcv_nxt(), receiver.ts_recent()), (1, 10_000), "the first one counts");
+        assert!(receiver.may_challenge(Instant::ZERO));
+        receiver.forget_syn();
+        assert!(receiver.may_challenge(Instant::ZERO), "it has answered nothing yet");
+        receiver.on_syn(Instant::ZERO, &segment(0, 0, Flags::SYN, 77), negotiated);
+        assert_eq!((receiver.rcv_nxt(), receiver.ts_recent()), (1, 77));
+    }
+
+    #[test]
+    fn a_connection_in_time_wait_reports_no_blocks_and_answers_at_once() {
+        let mut receiver = receiver();
+        assert!(receiver.may_challenge(Instant::ZERO) && !receiver.may_challenge(Instant::ZERO));
+        receiver.retire();
+        assert!(!receiver.negotiated.sack && receiver.may_challenge(Instant::ZERO));
+    }
 }

@@ -655,4 +655,16 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn the_offer_grows_by_two_segments_of_the_length_that_has_come_if_that_is_more() {
+        // tcp_grow_window(): max(incr, 2 * len), where the peer's segments were taken for shorter ones.
+        for (len, rcv_mss, grown) in [(370, 536, 1_072), (370, 370, 740), (370, 100, 740)] {
+            let mut window = established(&Config::default());
+            window.resize(6_291_456);
+            window.window_clamp = 3_145_728;
+            assert!(window.grow(len, |_| 1_480, 1_480, rcv_mss));
+            assert_eq!(window.rcv_ssthresh, 64_088 + grown);
+        }
+    }
 }

@@ -428,3 +428,19 @@ fn a_window_in_recovery_or_probe_rtt_is_not_known_to_be_good() {
         assert_eq!(rule.prior_cwnd, saved, "{prior_state:?}, {mode:?}");
     }
 }
+
+#[test]
+fn a_policers_rate_is_used_for_48_rounds_of_acks() {
+    let mut path = probing();
+    times_out(&mut path, 0);
+    for lost in [30, 60] {
+        (0..3).for_each(|_| path.round(20, 0, CaState::Loss, 20));
+        times_out(&mut path, lost);
+    }
+    for _ in 0..47 {
+        path.round(20, 0, CaState::Open, 20);
+        assert!(path.rule.policer.bandwidth_in_use().is_some());
+    }
+    path.round(20, 0, CaState::Open, 20);
+    assert_eq!(path.rule.policer.bandwidth_in_use(), None);
+}
