@@ -336,4 +336,12 @@ mod tests {
         let given = [("threshold", Value::Bps(5)), ("release_threshold", Value::Bps(6))];
         assert!(ENTRY.settings(given).unwrap_err().to_string().contains("expected at most the threshold of 5 bit/s"));
     }
+
+    #[test]
+    fn the_thresholds_may_be_the_same() {
+        for (release, fits) in [(9_999, true), (10_000, true), (10_001, false)] {
+            let given = [("threshold", Value::Bps(10_000)), ("release_threshold", Value::Bps(release))];
+            assert_eq!(ENTRY.settings(given).is_ok(), fits, "{release} and 10000");
+        }
+    }
 }

@@ -256,4 +256,12 @@ mod tests {
         assert!(refused(Value::Packets(5), Value::Packets(6)).contains("expected at most the high_threshold of 5"));
         assert!(refused(Value::Packets(5), Value::Bytes(5)).contains("expected the same unit"));
     }
+
+    #[test]
+    fn the_thresholds_may_be_the_same() {
+        for (low, fits) in [(9, true), (10, true), (11, false)] {
+            let given = [("high_threshold", Value::Packets(10)), ("low_threshold", Value::Packets(low))];
+            assert_eq!(ENTRY.settings(given).is_ok(), fits, "{low} and 10");
+        }
+    }
 }

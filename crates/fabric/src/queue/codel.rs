@@ -343,4 +343,30 @@ mod tests {
             insta::assert_snapshot!("codel", curve);
         });
     }
+
+    #[test]
+    fn settings_may_change_while_packets_wait() {
+        let mut codel = discipline(&[]);
+        let given = [("target", Value::Ps(7_000_000_000)), ("ecn", Value::Switch(false))];
+        codel.configure(&Settings::new(CoDel::PARAMETERS, given).unwrap());
+        assert_eq!((codel.0.0.target, codel.0.0.ecn), (7_000_000_000 / TICK_PS, false));
+    }
+
+    #[test]
+    fn an_empty_queue_ends_the_refusals_and_what_they_owe() {
+        let mut law = Law { above_until: Some(9), refuses: true, dropped: true, count: 7, ..Law::default() };
+        law.is_empty();
+        assert_eq!((law.above_until, law.refuses, law.dropped, law.count), (None, false, false, 7));
+    }
+
+    #[test]
+    fn one_refusal_since_the_last_beginning_is_no_reason_to_go_on_with_its_rate() {
+        // codel_dequeue(): "if (delta > 1 && ...)"; else 1 / sqrt(1) is taken as all ones.
+        let targets = Targets { target: 5, interval: 100, ecn: false, exact_root: false, full_packet: 0 };
+        for (count, becomes, all_ones) in [(5, 1, true), (6, 1, true), (7, 2, false)] {
+            let mut law = Law { count, first_count: 5, next: 1_000, inverse_root: 30_000, ..Law::default() };
+            law.begin(&targets, 1_001);
+            assert_eq!((law.count, law.inverse_root == (1 << BITS) - 1), (becomes, all_ones), "{count}");
+        }
+    }
 }

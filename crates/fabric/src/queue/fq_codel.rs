@@ -422,4 +422,28 @@ mod tests {
             insta::assert_snapshot!("fq_codel", curve);
         });
     }
+
+    #[test]
+    fn a_target_beyond_the_interval_is_refused() {
+        for (target, fits) in [(100, true), (101, false)] {
+            let given = [("target", Value::Ps(target * 1_000_000_000)), ("interval", Value::Ps(100_000_000_000))];
+            assert_eq!(
+                FqCoDel::check(&Settings::new(FqCoDel::PARAMETERS, given).unwrap()).is_ok(),
+                fits,
+                "{target} ms"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_emptied_is_gone() {
+        let mut fq = discipline(&[]);
+        come(&mut fq, us(0), &[1, 2, 1], 1_500);
+        let mut lost = Vec::new();
+        fq.empty(&mut lost);
+        assert_eq!((lost.len(), fq.kept_before(u64::MAX), fq.0.bytes), (3, 0, 0));
+        assert!(fq.next(us(1), u64::MAX).is_none());
+        come(&mut fq, us(2), &[5], 1_500);
+        assert_eq!(order(&mut fq, us(3), 1), [5]);
+    }
 }

@@ -341,4 +341,38 @@ mod tests {
             insta::assert_snapshot!("pie", curve);
         });
     }
+
+    /// Section 4.4 of RFC 8033: the waiting time is below half of its target at this update and was at the one before.
+    #[test]
+    fn a_burst_is_let_in_again_after_two_short_waits() {
+        let half = discipline(&[]).0.target / 2;
+        for (wait, wait_before, probability, again) in [
+            (half - 1, half - 1, 0.0, true),
+            (half, half - 1, 0.0, false),
+            (half - 1, half, 0.0, false),
+            (half - 1, half - 1, 0.5, false),
+        ] {
+            let mut pie = discipline(&[("alpha", Value::Count(0)), ("beta", Value::Count(0))]);
+            (pie.0.wait, pie.0.wait_before, pie.0.probability, pie.0.burst_left) = (wait, wait_before, probability, 0);
+            pie.0.update(1_500);
+            assert_eq!(pie.0.burst_left == pie.0.max_burst, again, "{wait} after {wait_before}");
+        }
+    }
+
+    /// Section 5.3: "if p < 0.1, change / 2" and so on, and section 4.2: "if qdelay > 250 ms".
+    #[test]
+    fn weights_and_the_step_of_long_waits_change_beyond_their_bounds() {
+        let mut pie = discipline(&[("alpha", Value::Count(0)), ("beta", Value::Count(0))]);
+        for (probability, divisor) in
+            [(0.1, 1.0), (0.099, 2.0), (0.01, 2.0), (0.0099, 8.0), (0.001, 8.0), (0.0001, 32.0), (0.000_000_9, 2_048.0)]
+        {
+            pie.0.probability = probability;
+            assert_eq!(pie.0.weight(), 1.0 / divisor, "{probability}");
+        }
+        for (wait, probability) in [(LONG_WAIT, 0.5), (LONG_WAIT + 1, 0.52)] {
+            (pie.0.wait, pie.0.wait_before, pie.0.probability) = (wait, wait, 0.5);
+            pie.0.update(1_500);
+            assert_eq!(pie.0.probability, probability);
+        }
+    }
 }

@@ -350,4 +350,52 @@ mod tests {
             insta::assert_snapshot!("red", curve);
         });
     }
+
+    #[test]
+    fn each_threshold_is_the_beginning_of_a_zone() {
+        // Floyd and Jacobson, figure 1: min_th <= avg < max_th. Gentle RED goes on to twice the upper one.
+        for (gentle, average, p_b) in [
+            (false, 4.999, None),
+            (false, 5.0, Some(0.0)),
+            (false, 14.0, Some(0.018)),
+            (false, 15.0, Some(1.0)),
+            (true, 15.0, Some(0.02)),
+            (true, 22.5, Some(0.51)),
+            (true, 30.0, Some(1.0)),
+        ] {
+            let mut red = red(&[("gentle", Value::Switch(gentle)), ("max_probability", Value::Number(0.02))]);
+            red.0.average = average;
+            let found = match red.0.zone() {
+                Zone::Below => None,
+                Zone::Between(p_b) => Some(p_b),
+                Zone::Above => Some(1.0),
+            };
+            assert_eq!(found.map(|p_b| (p_b * 1e6f64).round()), p_b.map(|p_b| p_b * 1e6), "{average}");
+        }
+    }
+
+    #[test]
+    fn thresholds_must_differ_and_the_frames_of_an_idle_time_count_whole() {
+        let at = |min| [("min_threshold", Value::Packets(min)), ("max_threshold", Value::Packets(15))];
+        for (min, fits) in [(14, true), (15, false), (16, false)] {
+            assert_eq!(Red::check(&Settings::new(Red::PARAMETERS, at(min)).unwrap()).is_ok(), fits, "{min} and 15");
+        }
+        // 100 packets of 1500 bytes, each with 38 more on the wire, take 123.04 us at 10 Gbit/s.
+        let settings = Settings::new(Red::PARAMETERS, []).unwrap();
+        let (rate, stream) = (Rate::from_bps(10_000_000_000), Stream::new(7, "queue/test/red"));
+        let mut red = Red::new(&Setup { settings: &settings, rate, framing_bytes: 38, stream });
+        for (ns, packets) in [(123_040, 100), (123_039, 99)] {
+            (red.0.average, red.0.empty_since) = (10.0, Instant::ZERO);
+            red.arrival(&Arrival { now: Instant::ZERO + Duration::from_ns(ns), ..arrival(0) });
+            let decayed = 10.0 * 0.998f64.powi(packets);
+            assert!((red.0.average - decayed).abs() < 1e-9, "{} for {decayed}", red.0.average);
+        }
+    }
+
+    #[test]
+    fn a_queue_below_the_thresholds_forgets_the_count() {
+        let mut red = red(&[("weight", Value::Number(1.0)), ("max_probability", Value::Number(0.04))]);
+        red.0.count = 48;
+        assert_eq!((red.arrival(&arrival(4)), red.0.count), (Verdict::Accept, -1));
+    }
 }

@@ -340,3 +340,52 @@ impl Queue {
         Occupancy { packets: self.ring.len() as u32 + self.kept, bytes: self.bytes }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use daybreak_units::{Rate, Stream};
+
+    use super::*;
+    use crate::queue::{Setup, find};
+
+    fn queue(name: &str) -> Queue {
+        let entry = find(name).expect("it is registered");
+        let settings = entry.settings([]).expect("all have defaults");
+        let stream = Stream::new(1, "test");
+        let setup = Setup { settings: &settings, rate: Rate::from_bps(1 << 30), framing_bytes: 0, stream };
+        let kind = Kind::new(entry, &setup);
+        Queue::new(kind, settings.clone(), Limits { packets: None, bytes: Some(4_000) }, None)
+    }
+
+    fn waits(queue: &Queue) -> (u32, u64) {
+        (queue.occupancy().packets, queue.occupancy().bytes)
+    }
+
+    #[test]
+    fn what_has_left_makes_room() {
+        let mut queue = queue("drop_tail");
+        for id in 0..2 {
+            queue.push(PacketId(id), 1_500);
+        }
+        assert!(!queue.has_room_for(1_500));
+        queue.pop_plain(1_500);
+        assert_eq!((waits(&queue), queue.has_room_for(1_500)), ((1, 1_500), true));
+        queue.pop(Lane::Others, |_| 1_500);
+        assert_eq!(waits(&queue), (0, 0));
+    }
+
+    #[test]
+    fn what_a_discipline_has_kept_counts_until_it_leaves_or_is_lost() {
+        let mut queue = queue("fq_codel");
+        for id in 0..4 {
+            queue.keep(Instant::ZERO, PacketId(id), 1_000, true, id);
+        }
+        assert_eq!(waits(&queue), (4, 4_000));
+        assert_eq!(queue.evict(1), [], "all of it fits");
+        queue.keep(Instant::ZERO, PacketId(4), 1_000, true, 4);
+        assert_eq!((queue.evict(1).len(), waits(&queue)), (1, (4, 4_000)));
+        queue.next(Instant::ZERO, u64::MAX).expect("it takes one");
+        assert_eq!(waits(&queue), (3, 3_000));
+        assert_eq!((queue.empty().len(), waits(&queue), queue.is_empty()), (3, (0, 0), true));
+    }
+}

@@ -316,4 +316,38 @@ mod tests {
         };
         assert_eq!((acks(OlderRules::default()), acks(OlderRules::COUNT_ACKS)), (Some(4), Some(8)));
     }
+
+    #[test]
+    fn parameters_default_to_those_of_linux() {
+        let settings = Settings::new(PARAMETERS, []).expect("each has a default");
+        assert_eq!(format!("{:?}", Parameters::of(&settings)), format!("{DEFAULT:?}"));
+    }
+
+    #[test]
+    fn a_connection_begins_with_the_threshold_that_is_set_and_looks_again_after_a_32nd_of_a_second() {
+        for (initial_ssthresh, ssthresh) in [(0, 77), (1, 1), (100, 100)] {
+            let (mut rule, mut window) = (Bic::default(), Window::new(10, 77));
+            rule.parameters.initial_ssthresh = initial_ssthresh;
+            rule.init(&mut window, &Context { jiffy: Duration::from_ms(4), ..Context::default() });
+            assert_eq!((window.ssthresh, rule.refresh), (ssthresh, 250 / 32), "{initial_ssthresh}");
+        }
+    }
+
+    #[test]
+    fn a_timeout_forgets_what_was_measured_and_nothing_that_was_set() {
+        let (mut rule, mut window) = (rule(1_000), Window::new(10, 10));
+        rule.init(&mut window, &Context { jiffy: Duration::from_ms(4), ..Context::default() });
+        rule.parameters.max_increment = 7;
+        rule.on_state(&mut window, CaState::Loss, &Context::default());
+        assert_eq!((rule.parameters.max_increment, rule.refresh, rule.w_max), (7, 7, 0));
+        assert_eq!(rule.clock.at(Instant::ZERO + Duration::from_ms(400)), 100, "jiffies of 4 ms");
+    }
+
+    #[test]
+    fn a_loss_at_the_window_of_the_last_one_gives_up_no_room() {
+        let mut rule = rule(1_000);
+        rule.ssthresh(&Window::new(1_000, 10), &Context::default());
+        assert_eq!(rule.w_max, 1_000);
+        assert_eq!(rule.search(1_060), 1_060 / 16, "60 beyond, S_max was reached at 48");
+    }
 }

@@ -1,3 +1,4 @@
+use daybreak_units::parameters::Value;
 use daybreak_units::{Duration, Instant};
 
 use super::*;
@@ -188,4 +189,76 @@ fn idle_time_forgets_all() {
         (rule.state.before, rule.state.sum, rule.state.shadow, rule.state.end),
         (None, Extremes::default(), 100, 77)
     );
+}
+
+#[test]
+fn parameters_default_to_those_of_linux_and_the_signs_of_hystart_are_bits() {
+    let settings = |given: &[(&str, Value)]| Settings::new(PARAMETERS, given.iter().copied()).expect("declared");
+    assert_eq!(format!("{:?}", Parameters::of(&settings(&[]))), format!("{DEFAULT:?}"));
+    for (signs, train, delay) in [(0, false, false), (1, true, false), (2, false, true), (3, true, true)] {
+        let parameters = Parameters::of(&settings(&[("hystart_detect", Value::Count(signs))]));
+        assert_eq!((parameters.hystart_train, parameters.hystart_delay), (train, delay), "{signs}");
+    }
+}
+
+#[test]
+fn the_syn_is_the_first_sample_of_the_client() {
+    let (mut rule, mut window) = (Cdg::new(1), Window::new(10, 9));
+    for (syn_rtt, now) in
+        [(None, None), (Some(Duration::ZERO), None), (Some(Duration::from_us(70)), Some(Extremes::one(70)))]
+    {
+        rule.init(&mut window, &Context { snd_nxt: 5, syn_rtt, ..Context::default() });
+        assert_eq!((rule.state.now, rule.state.end, rule.state.shadow), (now, 5, 10));
+    }
+}
+
+#[test]
+fn only_the_tolerance_of_losses_keeps_the_window_where_the_queue_is_not_full() {
+    for (use_tolerance, ssthresh) in [(true, 100), (false, 50)] {
+        let (mut rule, window) = rule(100, 50);
+        (rule.parameters.use_tolerance, rule.parameters.use_shadow) = (use_tolerance, false);
+        rule.state.judgement = Judgement::NotFull;
+        assert_eq!(rule.ssthresh(&window, &Context::default()), ssthresh);
+    }
+}
+
+#[test]
+fn without_a_limit_reductions_in_vain_go_on() {
+    for (use_ineff, reductions) in [(0, 9), (5, 5), (1, 1)] {
+        let (mut rule, mut window) = rule(100, 50);
+        rule.parameters.use_ineff = use_ineff;
+        rule.draws.follow(vec![1; 9]);
+        assert_eq!((0..9).filter(|_| rule.backs_off(1_000, &mut window)).count(), reductions);
+    }
+}
+
+#[test]
+fn five_delayed_acks_at_most_are_expected() {
+    let (mut rule, mut window) = rule(100, 50);
+    (1..=9).for_each(|n| rule.on_arrival(&mut window, &AckArrival { acked: 2, ..ack(2 * n, 1_000) }));
+    assert_eq!(rule.state.delayed, 5);
+}
+
+#[test]
+fn slow_start_ends_where_the_rtt_is_more_than_an_eighth_above_the_smallest() {
+    for (rtt_us, is_over) in [(9_000, false), (9_001, true)] {
+        let (mut rule, mut window) = rule(100, u32::MAX);
+        (rule.parameters.hystart_train, rule.state.min_rtt, rule.state.samples) = (false, 8_000, ENOUGH_SAMPLES);
+        rule.state.now = Some(Extremes::one(rtt_us));
+        rule.state.judge_slow_start(&rule.parameters, &mut window, &ack(1, 9_000).sample());
+        assert_eq!(!window.in_slow_start(), is_over, "{rtt_us} us");
+    }
+}
+
+#[test]
+fn a_train_has_no_gap_of_three_ms_and_a_window_that_is_full() {
+    // Half of the smallest RTT of 8 ms is over with the ACK at 105 ms, if that belongs to the train from 100 ms on.
+    for (last_us, is_limited, is_long) in
+        [(102_001, true, true), (102_000, true, false), (104_000, true, true), (104_000, false, false)]
+    {
+        let mut state = State { min_rtt: 8_000, train: Some((last_us, 100_000)), ..State::default() };
+        let arrival = AckArrival { now: Instant::ZERO + Duration::from_us(105_000), ..ack(1, 8_000) };
+        let ack = AckSample { is_cwnd_limited: is_limited, ..arrival.sample() };
+        assert_eq!(state.is_train_long(&ack), is_long, "after one at {last_us} us, {is_limited}");
+    }
 }

@@ -213,4 +213,33 @@ mod tests {
         (0..4).for_each(|_| round_trip(&mut rule, &mut window, &mut una, 10_000));
         assert_eq!((window.cwnd, rule.delay), (14, 0.0));
     }
+
+    #[test]
+    fn a_round_trip_begins_with_what_is_sent_first_and_anew_after_idle_time() {
+        let (mut rule, mut window) = (Compound::default(), Window::new(1_000, 500));
+        let ctx = |snd_nxt| Context { snd_nxt, ..Context::default() };
+        rule.init(&mut window, &ctx(5 * MSS));
+        let ack = |una| AckArrival {
+            snd_una: una,
+            snd_nxt: 9 * MSS,
+            rtt: Some(Duration::from_us(10_000)),
+            ..AckArrival::default()
+        };
+        rule.on_arrival(&mut window, &ack(5 * MSS));
+        assert_eq!(rule.trips.end(&ack(5 * MSS).sample()), None, "it ends with more than that");
+        let trip = rule.trips.end(&ack(6 * MSS).sample()).expect("it is over");
+        assert_eq!((trip.base_rtt, trip.samples), (10_001, 1));
+        // What was measured may be of another path by then.
+        rule.on_arrival(&mut window, &ack(6 * MSS));
+        rule.on_event(&mut window, CaEvent::TxStart { idle: Duration::ZERO }, &ctx(6 * MSS));
+        assert_eq!(rule.trips.end(&ack(7 * MSS).sample()).map(|trip| trip.samples), Some(0));
+    }
+
+    #[test]
+    fn gamma_segments_in_queues_are_too_many() {
+        // Of 60 segments at twice the RTT exactly 30 wait.
+        let (mut rule, mut window) = (Compound { delay: 40.0, ..Compound::default() }, Window::new(60, 50));
+        rule.compare(&mut window, &RoundTrip { rtt: 20_000, base_rtt: 10_000, samples: 9 });
+        assert_eq!((window.cwnd, rule.delay), (30, 10.0));
+    }
 }

@@ -297,3 +297,58 @@ fn cube_roots_are_those_of_linux() {
         assert!((part - 1.0).abs() < 0.005, "{value}: {part}");
     }
 }
+
+#[test]
+fn segments_an_ack_are_estimated_from_acks_in_open_alone_and_only_where_they_count() {
+    for (ack_ratio, acked, state, sixteenths) in [
+        (true, 1, CaState::Open, 31),
+        (true, 4, CaState::Open, 34),
+        (true, 0, CaState::Open, 32),
+        (true, 1, CaState::Disorder, 32),
+        (false, 1, CaState::Open, 32),
+    ] {
+        let (mut rule, mut window) = after_loss(100);
+        rule.shape.ack_ratio = ack_ratio;
+        rule.on_arrival(&mut window, &AckArrival { state, ..ack(at(5), acked, MS) });
+        assert_eq!(rule.ack_sixteenths, sixteenths, "{acked} in {state:?}");
+    }
+}
+
+#[test]
+fn a_loss_at_the_window_of_the_last_one_gives_up_no_room() {
+    for (cwnd, w_max) in [(1_000, 1_000), (999, 849)] {
+        let (mut rule, mut window) = after_loss(1_000);
+        window.cwnd = cwnd;
+        rule.ssthresh(&window, &Context::default());
+        assert_eq!(rule.w_max, w_max, "lost at {cwnd}");
+    }
+}
+
+#[test]
+fn within_a_jiffy_the_curve_is_looked_at_once() {
+    let (mut rule, mut window) = after_loss(1_000);
+    rule.shape.friendly_eighths = None;
+    rule.on_ack(&mut window, &ack(at(100), 1, MS).sample());
+    let of_curve = rule.per_segment;
+    // A window of another size would have another rate, from the next jiffy on.
+    rule.follow_curve(2 * window.cwnd, 1, 100);
+    assert_eq!((rule.per_segment, rule.seen_cwnd), (of_curve, window.cwnd));
+    rule.follow_curve(2 * window.cwnd, 1, 101);
+    assert_eq!(rule.per_segment, 200 * window.cwnd, "above the target");
+}
+
+#[test]
+fn the_reno_flow_gains_a_segment_for_more_than_fifteen_eighths_of_a_window_and_pulls_this_one_along() {
+    for (est_acked, w_est, left) in [(187, 100, 187), (188, 101, 1), (374, 101, 187), (375, 102, 1)] {
+        let (mut rule, _) = after_loss(1_000);
+        (rule.est_acked, rule.w_est) = (est_acked, 100);
+        rule.keep_up_with_reno(100);
+        assert_eq!((rule.w_est, rule.est_acked), (w_est, left), "{est_acked}");
+    }
+    for (w_est, per_segment) in [(100, 50), (101, 50), (104, 25), (150, 2)] {
+        let (mut rule, _) = after_loss(1_000);
+        (rule.w_est, rule.per_segment) = (w_est, 50);
+        rule.keep_up_with_reno(100);
+        assert_eq!(rule.per_segment, per_segment, "{w_est}");
+    }
+}

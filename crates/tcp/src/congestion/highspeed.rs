@@ -156,4 +156,14 @@ mod tests {
         rule.on_ack(&mut window, &AckSample { newly_delivered: 5, is_cwnd_limited: true, ..AckSample::default() });
         assert_eq!((window.cwnd, window.cwnd_cnt), (100, 0));
     }
+
+    #[test]
+    fn the_window_is_bounded() {
+        let (mut rule, mut window) = (HighSpeed::default(), Window::new(50, 5));
+        rule.init(&mut window, &Context::default());
+        assert_eq!(window.cwnd_clamp, MAX_WINDOW, "so that its products stay in 32 bits");
+        (window.cwnd_clamp, window.cwnd_cnt) = (50, 50);
+        rule.on_ack(&mut window, &AckSample { newly_delivered: 1, is_cwnd_limited: true, ..AckSample::default() });
+        assert_eq!((window.cwnd, window.cwnd_cnt), (50, 50));
+    }
 }

@@ -122,3 +122,79 @@ fn undo_restores_the_time_of_the_last_loss() {
     rule.on_state(&mut window, CaState::Open, &ctx(2_050));
     assert_eq!(rule.last.at, 2_050, "the event ends with Open");
 }
+
+#[test]
+fn a_connection_counts_from_its_beginning_in_the_jiffies_of_its_host() {
+    let (mut rule, mut window) = (HTcp::default(), Window::new(10, 5));
+    rule.parameters.use_rtt_scaling = false;
+    rule.init(&mut window, &Context { jiffy: Duration::from_ms(4), ..ctx(400) });
+    assert_eq!((rule.last.at, rule.jiffies.hz(), rule.clock.at(at(800))), (100, 250, 200));
+    assert!(!rule.parameters.use_rtt_scaling, "parameters stay");
+}
+
+#[test]
+fn growth_counts_what_an_ack_in_open_acknowledged_and_stops_at_the_clamp() {
+    for (state, counted) in [(CaState::Open, 3), (CaState::Disorder, 1)] {
+        let (mut rule, mut window) = rule();
+        rule.on_arrival(&mut window, &AckArrival { state, ..ack(0, 3, 20) });
+        rule.on_ack(&mut window, &ack(0, 3, 20).sample());
+        assert_eq!(window.cwnd_cnt, counted, "{state:?}");
+    }
+    let (mut rule, mut window) = rule();
+    (window.cwnd_cnt, window.cwnd_clamp) = (100, 100);
+    rule.on_ack(&mut window, &ack(0, 1, 20).sample());
+    assert_eq!((window.cwnd, window.cwnd_cnt), (100, 0));
+}
+
+#[test]
+fn without_a_largest_rtt_a_loss_halves() {
+    // All samples were of other states than Open.
+    let (mut rule, window) = rule();
+    (rule.min_rtt, rule.adapts, rule.parameters.use_bandwidth_switch) = (60, true, false);
+    assert_eq!((rule.ssthresh(&window, &ctx(0)), rule.last.max_rtt), (50, 0));
+}
+
+#[test]
+fn the_backoff_adapts_to_rtts_of_more_than_ten_ms() {
+    for (min_rtt, max_rtt, ssthresh) in [(10, 14, 50), (11, 14, 78)] {
+        let (mut rule, window) = rule();
+        (rule.min_rtt, rule.last.max_rtt, rule.adapts) = (min_rtt, max_rtt, true);
+        rule.parameters.use_bandwidth_switch = false;
+        assert_eq!(rule.ssthresh(&window, &ctx(0)), ssthresh, "{min_rtt} ms");
+    }
+}
+
+#[test]
+fn a_fifth_more_or_less_throughput_is_a_change() {
+    for (old, new, adapts) in [(10, 7, false), (10, 8, true), (10, 12, true), (10, 13, false), (5, 1, false)] {
+        let (mut rule, _) = rule();
+        (rule.last.old_max_rate, rule.max_rate, rule.adapts) = (old, new, true);
+        rule.update_beta();
+        assert_eq!(rule.adapts, adapts, "{new} after {old}");
+    }
+}
+
+#[test]
+fn the_smallest_rtt_falls() {
+    let (mut rule, mut window) = rule();
+    for (rtt, min_rtt) in [(20, 20), (25, 20), (15, 15)] {
+        rule.on_arrival(&mut window, &ack(0, 1, rtt));
+        assert_eq!(rule.min_rtt, min_rtt);
+    }
+}
+
+#[test]
+fn an_interval_of_throughput_lasts_for_the_smallest_rtt_and_disorder_counts() {
+    for (ms, state, rate) in [
+        (1_019, CaState::Open, 300),
+        (1_020, CaState::Open, (3 * 300 + 500) / 4),
+        (1_020, CaState::Disorder, (3 * 300 + 500) / 4),
+        (1_020, CaState::Recovery, 300),
+    ] {
+        let (mut rule, mut window) = rule();
+        (rule.min_rtt, rule.rate, rule.interval_start) = (20, 300, Some(1_000));
+        window.cwnd = 10;
+        rule.on_arrival(&mut window, &AckArrival { rtt: None, state, ..ack(ms, 10, 20) });
+        assert_eq!(rule.rate, rate, "{ms} ms in {state:?}");
+    }
+}

@@ -231,4 +231,26 @@ mod tests {
         assert_eq!(window.cwnd, 11);
         assert_eq!(rule.ssthresh(&window, &Context::default()), 5);
     }
+
+    #[test]
+    fn it_is_itself_again_when_open() {
+        let (mut rule, mut window) = rule(Duration::from_ms(100), 10, 5);
+        let sample = ack(&rule, 5);
+        for (state, cwnd, counted) in [(CaState::Disorder, 10, 5), (CaState::Open, 11, 5), (CaState::Cwr, 11, 10)] {
+            rule.on_state(&mut window, state, &Context::default());
+            rule.on_ack(&mut window, &sample);
+            assert_eq!((window.cwnd, window.cwnd_cnt), (cwnd, counted), "{state:?}");
+        }
+    }
+
+    #[test]
+    fn only_acks_that_earn_less_than_a_128th_are_counted() {
+        // rho of 4: 2 * 32^2 in 128ths of 16 segments are a whole one, of 17 a little less.
+        for (cwnd, grown, counted) in [(16, 17, 0), (17, 17, 1)] {
+            let (mut rule, mut window) = rule(Duration::from_ms(100), cwnd, 5);
+            let sample = ack(&rule, 1);
+            rule.on_ack(&mut window, &sample);
+            assert_eq!((window.cwnd, window.cwnd_cnt), (grown, counted));
+        }
+    }
 }

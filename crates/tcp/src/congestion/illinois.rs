@@ -327,4 +327,40 @@ mod tests {
         rule.on_state(&mut Window::new(1, 50), CaState::Loss, &Context { snd_nxt: 77, ..Context::default() });
         assert_eq!((rule.alpha, rule.beta, rule.end, rule.max_rtt), (ALPHA_BASE, BETA_MAX, 77, 20_000));
     }
+
+    #[test]
+    fn the_first_round_trip_ends_with_what_was_sent_first() {
+        let (mut rule, mut window) = (rule(), Window::new(100, 50));
+        rule.init(&mut window, &Context { snd_nxt: 5 * MSS, ..Context::default() });
+        rule.on_arrival(&mut window, &ack(5, 1, 15_000));
+        rule.on_ack(&mut window, &ack(5, 1, 15_000).sample());
+        assert_eq!((rule.end, rule.samples), (5 * MSS, 1), "with more than that");
+        rule.on_ack(&mut window, &ack(6, 1, 15_000).sample());
+        assert_eq!((rule.end, rule.samples), (106 * MSS, 0));
+    }
+
+    #[test]
+    fn increase_and_decrease_are_those_of_linux_to_the_unit() {
+        // alpha() and beta() of tcp_illinois.c: d_1 is a hundredth of the largest delay, d_2 a tenth, d_3 eight tenths.
+        for (us, alpha, beta) in [(500, 551, 8), (5_000, 74, 21), (9_000, 42, 32), (10_000, 38, 32)] {
+            assert_eq!((rule().increase(us, 10_000), decrease(us, 10_000)), (alpha, beta), "{us} us");
+        }
+    }
+
+    #[test]
+    fn a_delay_of_a_hundredth_is_none() {
+        let mut rule = rule();
+        rule.increase(100, 10_000);
+        rule.alpha = 77;
+        assert_eq!(rule.increase(0, 10_000), ALPHA_MAX, "no round trips of low delay are to be waited for");
+    }
+
+    #[test]
+    fn fifteen_segments_are_enough_to_adapt() {
+        for (cwnd, alpha) in [(14, ALPHA_BASE), (15, ALPHA_MAX)] {
+            let mut rule = Illinois { sum_rtt: 10_000, samples: 1, alpha: 77, ..rule() };
+            rule.adapt(cwnd);
+            assert_eq!(rule.alpha, alpha, "{cwnd}");
+        }
+    }
 }

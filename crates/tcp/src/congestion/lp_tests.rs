@@ -120,3 +120,29 @@ fn without_timestamps_it_is_reno() {
     }
     assert_eq!(window.cwnd, 101);
 }
+
+#[test]
+fn a_delay_of_nothing_is_not_known_and_a_tick_is_the_least_round_trip() {
+    // tcp_lp_owd_calculator() and tcp_lp_pkts_acked(): "if (owd > 0)", "if (delta > 0)".
+    for (value, delay) in [(50, None), (51, Some(1)), (60, Some(10))] {
+        let mut clock = PeerClock { hz: RESOLUTION, last: None };
+        assert_eq!(clock.delay(&Timestamps { value, echo: 50, now: 70 }), delay);
+    }
+    let (mut rule, mut window) = rule(0);
+    for (out, back, inference) in [(7, 3, 30), (0, 0, 30), (1, 0, 3)] {
+        rule.on_arrival(&mut window, &AckArrival { rtt: None, ..ack(2_000, out, back, 0) });
+        assert_eq!(rule.inference, inference, "{out} and {back} ms");
+    }
+}
+
+#[test]
+fn it_infers_for_less_than_three_round_trips() {
+    for (ticks, is_inferring) in [(29, true), (30, false), (31, false)] {
+        let (mut rule, mut window) = rule(0);
+        let arrival = AckArrival { rtt: None, ..ack(2_000, 7, 3, 0) };
+        (rule.delay_x8, rule.min_delay, rule.max_delay) = (0, 10, 30);
+        rule.gave_way = Some(arrival.timestamps.now - ticks);
+        rule.on_arrival(&mut window, &arrival);
+        assert_eq!(rule.is_inferring, is_inferring, "{ticks} ticks");
+    }
+}

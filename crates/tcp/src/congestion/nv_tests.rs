@@ -157,3 +157,64 @@ fn after_a_reset_in_mid_stream_acknowledged_bytes_count_from_there() {
     rule.on_arrival(&mut window, &ack(1_001, 100, 50));
     assert_eq!((rule.trip.snd_una, rule.coalesced), (start + u64::from(MSS), coalesced));
 }
+
+#[test]
+fn disorder_is_measured_and_recovery_is_not() {
+    for (state, samples) in
+        [(CaState::Open, 1), (CaState::Disorder, 1), (CaState::Cwr, 0), (CaState::Recovery, 0), (CaState::Loss, 0)]
+    {
+        let (mut rule, mut window) = rule(200, 150);
+        rule.trip.end = u64::MAX;
+        rule.on_arrival(&mut window, &AckArrival { state, ..ack(1, 10_000, 100) });
+        assert_eq!(rule.trip.samples, samples, "{state:?}");
+    }
+}
+
+#[test]
+fn a_period_that_is_over_halves_what_an_ack_may_hold_back() {
+    for (before, after) in [(20, 10), (9, 4), (5, 4)] {
+        let (mut rule, _) = rule(200, 150);
+        (rule.coalesced, rule.next_min_rtt) = (before, 77);
+        rule.renew_min_rtt(Instant::ZERO + Duration::from_secs(60));
+        assert_eq!((rule.coalesced, rule.min_rtt, rule.next_min_rtt), (after, 77, u32::MAX));
+    }
+}
+
+#[test]
+fn an_ack_is_coalesced_if_it_is_alone_and_has_nearly_all() {
+    let three = 3 * u64::from(MSS);
+    for (samples, acked, coalesced, is_coalesced) in [
+        (1, three, 4, true),
+        (1, three - 1, 4, false),
+        (2, three, 4, false),
+        (1, u64::MAX, MOST_COALESCED - 1, true),
+        (1, u64::MAX, MOST_COALESCED, false),
+    ] {
+        let (mut rule, _) = rule(200, 150);
+        (rule.trip.samples, rule.coalesced) = (samples, coalesced);
+        assert_eq!(rule.is_coalesced(acked, MSS), is_coalesced, "{acked} of {coalesced}");
+    }
+}
+
+#[test]
+fn between_what_the_rate_needs_and_two_segments_less_nothing_is_decided() {
+    // 640 in the rule's unit times 10 ms are 80 segments; ten may wait.
+    for (cwnd, may_grow, after, ssthresh) in
+        [(88, true, 88, 150), (89, false, 89, 150), (90, false, 90, 150), (91, false, 90, 90)]
+    {
+        let (mut rule, mut window) = rule(cwnd, 150);
+        rule.trip = Trip { max_rate: 640_000, samples: 60, trips: 2, ..rule.trip };
+        (rule.min_rtt, rule.may_grow) = (10_000, false);
+        rule.decides(&mut window, MSS);
+        assert_eq!((rule.may_grow, window.cwnd, window.ssthresh), (may_grow, after, ssthresh), "{cwnd}");
+    }
+}
+
+#[test]
+fn before_the_first_reduction_half_of_the_samples_are_enough() {
+    for (ssthresh, samples, shrinks) in [(u32::MAX, 29, false), (u32::MAX, 30, true), (50, 59, false), (50, 60, true)] {
+        let (mut rule, mut window) = rule(100, ssthresh);
+        (rule.trip.trips, rule.trip.samples) = (2, samples);
+        assert_eq!(rule.shrinks(&mut window, 90), shrinks, "{samples} below {ssthresh}");
+    }
+}

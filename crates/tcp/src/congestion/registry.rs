@@ -89,4 +89,13 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn rules_that_draw_can_be_told_what_to_draw() {
+        for entry in REGISTRY {
+            let rule = &mut entry.rule(1).control;
+            assert_eq!(rule.draws().is_some(), ["cdg", "nv", "bbr"].contains(&entry.name), "{}", entry.name);
+            assert!(!rule.marks_app_limited(), "{} probes for no RTT yet", entry.name);
+        }
+    }
 }

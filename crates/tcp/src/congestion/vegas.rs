@@ -428,4 +428,46 @@ mod tests {
         assert_eq!((window.cwnd, window.ssthresh), (101, 50 + 25));
         assert_eq!(rule.ssthresh(&window, &Context::default()), 50);
     }
+
+    #[test]
+    fn gamma_segments_may_wait_in_slow_start() {
+        // 100 segments: one waits at 10.1 ms, two at 10.2 ms.
+        for (rtt, cwnd) in [(10_100, 101), (10_200, 99)] {
+            let (rule, mut window) = rule(100, u32::MAX);
+            rule.compare(&mut window, &RoundTrip { rtt, base_rtt: 10_000, samples: 9 }, 1);
+            assert_eq!(window.cwnd, cwnd, "{rtt} us");
+        }
+    }
+
+    #[test]
+    fn linux_2_6_22_takes_the_limits_twice() {
+        // 200 halves were sent. At 10.25 ms 5 of them wait, at 10.3 ms 6, at 10.36 ms 7.
+        let (past, sample) =
+            (PastWindow { start: 1, cwnd: 100 }, AckArrival { mss: MSS as u32, ..AckArrival::default() });
+        for (ssthresh, rtt, cwnd) in
+            [(50, 10_250, 101), (50, 10_300, 100), (u32::MAX, 10_300, 101), (u32::MAX, 10_360, 97)]
+        {
+            let (mut rule, mut window) = rule(100, ssthresh);
+            (rule.parameters.alpha, rule.parameters.beta, rule.parameters.gamma) = (3, 5, 3);
+            rule.trips.start = 1 + 100 * MSS;
+            let trip = RoundTrip { rtt, base_rtt: 10_000, samples: 9 };
+            rule.compare_past(&mut window, &trip, past, &AckSample { newly_delivered: 1, ..sample.sample() });
+            assert_eq!(window.cwnd, cwnd, "{rtt} us below {ssthresh}");
+        }
+    }
+
+    #[test]
+    fn a_round_trip_begins_without_a_sample() {
+        let mut trips = RoundTrips::default();
+        let ctx = Context { snd_nxt: 7, ..Context::default() };
+        trips.restart(&ctx);
+        assert_eq!((trips.start, trips.end), (7, 7));
+        let ack = AckArrival { rtt: Some(Duration::from_us(5)), snd_una: 8, snd_nxt: 9, ..AckArrival::default() };
+        trips.sample(&ack);
+        assert_eq!(trips.end(&ack.sample()), Some(RoundTrip { rtt: 6, base_rtt: 6, samples: 1 }));
+        assert_eq!(trips.now, RoundTrip { rtt: UNKNOWN, base_rtt: 6, samples: 0 });
+        trips.sample(&ack);
+        trips.on_state(CaState::Open, &ctx);
+        assert_eq!(trips.now, RoundTrip { rtt: UNKNOWN, base_rtt: 6, samples: 0 });
+    }
 }

@@ -224,4 +224,40 @@ mod tests {
         };
         assert_eq!((acks(OlderRules::default()), acks(OlderRules::COUNT_ACKS)), (Some(4), Some(8)));
     }
+
+    #[test]
+    fn the_rtt_of_the_syn_is_counted_and_forgotten_and_others_are_a_microsecond_longer() {
+        // tcp_veno_pkts_acked(): "Never allow zero rtt or baseRTT".
+        for (syn_rtt, samples) in [(None, 0), (Some(Duration::from_us(7)), 1)] {
+            let (mut rule, mut window) = (Veno::default(), Window::new(10, 5));
+            rule.init(&mut window, &Context { syn_rtt, ..Context::default() });
+            assert_eq!((rule.samples, rule.base_rtt), (samples, UNKNOWN));
+            rule.on_arrival(&mut window, &AckArrival { rtt: Some(Duration::from_us(20)), ..AckArrival::default() });
+            assert_eq!((rule.samples, rule.rtt, rule.base_rtt), (samples + 1, 21, 21));
+        }
+    }
+
+    #[test]
+    fn after_idle_time_a_loss_is_still_judged_by_the_last_queue() {
+        let (mut rule, mut window) = rule(100, 50);
+        rule.queued = BETA;
+        rule.on_event(&mut window, CaEvent::TxStart { idle: Duration::ZERO }, &Context::default());
+        assert_eq!(rule.ssthresh(&window, &Context::default()), 50);
+    }
+
+    #[test]
+    fn a_congested_window_grows_every_other_time_and_not_beyond_its_clamp() {
+        for (queued, clamp, cwnd, counted, is_turn) in
+            [(BETA - 1, 200, 101, 1, true), (BETA, 200, 101, 0, false), (BETA, 100, 100, 0, true)]
+        {
+            let (mut rule, mut window) = rule(100, 50);
+            (rule.queued, window.cwnd_cnt, window.cwnd_clamp) = (queued, 100, clamp);
+            rule.increase(&mut window, 1);
+            assert_eq!(
+                (window.cwnd, window.cwnd_cnt, rule.is_turn),
+                (cwnd, counted, is_turn),
+                "{queued} below {clamp}"
+            );
+        }
+    }
 }

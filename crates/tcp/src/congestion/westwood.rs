@@ -318,4 +318,34 @@ mod tests {
         rule.on_arrival(&mut window, &ack(200, 200_000, 40));
         assert_eq!(rule.min_rtt, Some(40), "the ACK's own RTT counts, not the one before the timeout");
     }
+
+    #[test]
+    fn a_filter_that_has_run_empty_begins_with_the_next_sample() {
+        for (before, confirmed, after) in
+            [(None, 0, None), (Some((1, 0)), 100, Some((1, 0))), (Some((1, 1)), 0, None), (None, 900, Some((9, 9)))]
+        {
+            let (mut rule, _) = rule();
+            (rule.bandwidth, rule.confirmed, rule.rtt, rule.interval_start) = (before, confirmed, 20, 0);
+            rule.close_interval(100);
+            assert_eq!(rule.bandwidth, after, "{confirmed} bytes in 100 jiffies after {before:?}");
+        }
+    }
+
+    #[test]
+    fn an_ack_of_a_segment_at_most_confirms_it_whatever_duplicates_have_said() {
+        for (advance, confirmed, accounted) in
+            [(0, 1_000, 6_000), (999, 999, 5_000), (1_000, 1_000, 5_000), (1_001, 1_000, 3_999), (7_000, 2_000, 0)]
+        {
+            let (mut rule, _) = rule();
+            rule.accounted = 5_000;
+            assert_eq!((rule.confirmed_by(advance, 1_000), rule.accounted), (confirmed, accounted), "{advance}");
+        }
+    }
+
+    #[test]
+    fn an_rtt_of_nothing_is_none() {
+        let (mut rule, mut window) = rule();
+        rule.on_arrival(&mut window, &AckArrival { rtt: Some(Duration::ZERO), ..ack(5, 0, 0) });
+        assert_eq!(rule.rtt, rule.jiffies.covering(INITIAL_RTT));
+    }
 }

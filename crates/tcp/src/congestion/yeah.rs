@@ -258,4 +258,34 @@ mod tests {
             .collect();
         assert_eq!(grown, [4, 4, 4, 5], "a window of ACKs");
     }
+
+    #[test]
+    fn a_connection_has_a_largest_window_and_its_round_trips_follow_its_state() {
+        let (mut rule, mut window) = (Yeah::default(), Window::new(10, 5));
+        let ctx = Context { snd_nxt: 7, ..Context::default() };
+        rule.init(&mut window, &ctx);
+        assert_eq!(window.cwnd_clamp, MAX_WINDOW);
+        let trip = |una| AckArrival { snd_una: una, snd_nxt: 20, ..AckArrival::default() }.sample();
+        assert_eq!(rule.trips.end(&trip(7)), None, "it ends with more than that");
+        rule.on_state(&mut window, CaState::Recovery, &ctx);
+        assert!(!rule.trips.is_enabled);
+        rule.on_event(&mut window, CaEvent::WindowRestart, &Context { snd_nxt: 9, ..ctx });
+        assert!(rule.trips.is_enabled);
+        assert_eq!((rule.trips.end(&trip(9)), rule.trips.end(&trip(10)).is_some()), (None, true));
+    }
+
+    #[test]
+    fn eighty_segments_may_wait_and_the_competitors_window_stays() {
+        // 80 of 400 segments wait at 12.5 ms, a long delay; 81 of 405.
+        for (cwnd, reno_count, after_it, ssthresh) in
+            [(400, 2, 400, 50), (405, 2, 324, 324), (405, 405, 405, 50), (405, 404, 404, 404)]
+        {
+            let (mut rule, mut window) = (Yeah { reno_count, ..Yeah::default() }, Window::new(cwnd, 50));
+            after(&mut rule, &mut window, 12_500);
+            assert_eq!((window.cwnd, window.ssthresh, rule.slow_trips), (after_it, ssthresh, 1), "{cwnd}");
+        }
+        let (mut rule, mut window) = (Yeah::default(), Window::new(800, 50));
+        after(&mut rule, &mut window, 40_000);
+        assert_eq!(window.cwnd, 400, "600 wait: half at most");
+    }
 }

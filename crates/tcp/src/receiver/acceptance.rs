@@ -158,3 +158,118 @@ impl Receiver {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Header;
+    use crate::config::Config;
+    use crate::receiver::Negotiated;
+
+    const RTO: Duration = Duration::from_ms(200);
+
+    /// It has taken a SYN, and the last timestamp was 10,000.
+    fn receiver() -> Receiver {
+        let mut receiver = Receiver::new(&Config::default());
+        let negotiated = Negotiated { timestamps: true, sack: true, window_scaling: true, ..receiver.negotiated };
+        receiver.on_syn(Instant::ZERO, &segment(0, 0, Flags::SYN, 10_000), negotiated);
+        receiver.established(Instant::ZERO);
+        receiver
+    }
+
+    fn segment(seq: u64, len: u32, flags: Flags, ts_val: u32) -> Segment {
+        Segment::from(Header { seq, len, flags, ts_val, ack: 5, window: 7, ..Header::default() })
+    }
+
+    #[test]
+    fn the_first_window_begins_with_the_first_byte_and_ends_behind_the_offer() {
+        let receiver = receiver();
+        let end = 1 + u64::from(receiver.window.initial_offer());
+        for (seq, len, is_in) in [
+            (0, 0, false),
+            (0, 1, false),
+            (0, 2, true),
+            (1, 0, true),
+            (1, 9, true),
+            (end - 1, 1, true),
+            (end, 0, true),
+            (end, 1, false),
+            (end + 1, 0, false),
+        ] {
+            let segment = segment(seq, len, Flags::ACK, 0);
+            assert_eq!(receiver.is_in_first_window(&segment), is_in, "{len} bytes at {seq} of {end}");
+        }
+    }
+
+    #[test]
+    fn the_echo_is_of_a_stamped_segment_that_is_not_ahead() {
+        for (timestamps, seq, ts_val, echoed) in [
+            (true, 0, 20_000, 20_000),
+            (true, 1, 20_000, 20_000),
+            (true, 2, 20_000, 10_000),
+            (true, 1, 0, 10_000),
+            (false, 1, 20_000, 10_000),
+        ] {
+            let mut receiver = receiver();
+            receiver.negotiated.timestamps = timestamps;
+            receiver.take_timestamp(&segment(seq, 1, Flags::ACK, ts_val));
+            assert_eq!(receiver.ts_recent(), echoed, "{ts_val} at {seq}");
+        }
+    }
+
+    #[test]
+    fn an_old_segment_with_a_newer_stamp_is_echoed_and_one_without_is_not() {
+        // RFC 7323, section 4.3, rule 2.
+        let progress = SenderProgress { una: 5, window: 7, rto: RTO };
+        for (before, ts_val, echoed) in
+            [(10_000, 10_001, 10_001), (10_000, 9_999, 10_000), (u32::MAX - 9, 0, u32::MAX - 9), (u32::MAX - 9, 3, 3)]
+        {
+            let mut receiver = receiver();
+            receiver.ts_recent = before;
+            assert!(receiver.accept(Instant::ZERO, &segment(0, 1, Flags::ACK, ts_val), || progress));
+            assert_eq!(receiver.ts_recent(), echoed, "{ts_val} after {before}");
+        }
+    }
+
+    #[test]
+    fn a_duplicate_ack_may_be_late_by_a_timeout() {
+        // With ticks of a millisecond. Where the clock may be faster by a fifth so much later ones count, but for those of a
+        // closed window.
+        for (closes, late, window, counts) in [
+            (false, 200, 7, true),
+            (false, 201, 7, false),
+            (false, 200, 0, true),
+            (true, 240, 7, true),
+            (true, 241, 7, false),
+            (true, 240, 0, false),
+        ] {
+            let mut receiver = receiver();
+            receiver.profile.same_segment_closes = closes;
+            let progress = SenderProgress { una: 5, window: 7, rto: RTO };
+            let mut ack = segment(1, 0, Flags::ACK, 10_000 - late);
+            ack.window = window;
+            assert_eq!(receiver.check(Instant::ZERO, &ack, &progress), counts, "{late} ms late");
+        }
+    }
+
+    #[test]
+    fn another_syn_may_come_after_a_reset_and_none_else() {
+        let mut receiver = receiver();
+        let negotiated = receiver.negotiated;
+        receiver.on_syn(Instant::ZERO, &segment(0, 0, Flags::SYN, 77), negotiated);
+        assert_eq!((receiver.rcv_nxt(), receiver.ts_recent()), (1, 10_000), "the first one counts");
+        assert!(receiver.may_challenge(Instant::ZERO));
+        receiver.forget_syn();
+        assert!(receiver.may_challenge(Instant::ZERO), "it has answered nothing yet");
+        receiver.on_syn(Instant::ZERO, &segment(0, 0, Flags::SYN, 77), negotiated);
+        assert_eq!((receiver.rcv_nxt(), receiver.ts_recent()), (1, 77));
+    }
+
+    #[test]
+    fn a_connection_in_time_wait_reports_no_blocks_and_answers_at_once() {
+        let mut receiver = receiver();
+        assert!(receiver.may_challenge(Instant::ZERO) && !receiver.may_challenge(Instant::ZERO));
+        receiver.retire();
+        assert!(!receiver.negotiated.sack && receiver.may_challenge(Instant::ZERO));
+    }
+}

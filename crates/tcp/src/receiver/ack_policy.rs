@@ -471,4 +471,114 @@ mod tests {
             assert_eq!((policy.due, policy.delayed_fires), (STOPPED, Instant::NEVER));
         }
     }
+
+    fn policy() -> AckPolicy {
+        let mut policy = AckPolicy::new(&Config::default());
+        policy.established(Instant::ZERO, 1_448, 32, 60_000);
+        policy
+    }
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_ms(ms)
+    }
+
+    #[test]
+    fn a_segment_with_psh_or_fin_need_not_be_full() {
+        for (flags, push, plain) in [
+            (Flags::ACK, false, true),
+            (Flags::PSH, true, false),
+            (Flags::FIN, false, false),
+            (Flags::PSH.with(Flags::FIN), true, false),
+        ] {
+            let header = crate::Header { flags: flags.with(Flags::ACK), len: 9, ..Default::default() };
+            let arrival = Arrival::of(&Segment::from(header));
+            assert_eq!((arrival.len, arrival.push, arrival.plain), (9, push, plain), "{flags:?}");
+        }
+    }
+
+    #[test]
+    fn full_segments_are_taken_for_half_a_window_at_first() {
+        // tcp_initialize_rcv_mss(): between 88 and 536 bytes.
+        for (advmss, rcv_wnd, rcv_mss) in [(1_448, 600, 300), (1_448, 60_000, 536), (1_448, 9, 88), (200, 600, 200)] {
+            let mut policy = AckPolicy::new(&Config::default());
+            policy.established(Instant::ZERO, advmss, 32, rcv_wnd);
+            assert_eq!(policy.rcv_mss(), rcv_mss);
+        }
+    }
+
+    #[test]
+    fn a_timer_without_an_ack_to_send_is_no_deadline() {
+        for (due, compressed, deadline) in [(STOPPED, 0, Instant::NEVER), (STOPPED, 1, at(40)), (40, 0, at(40))] {
+            let mut policy = policy();
+            (policy.due, policy.compressed, policy.delayed_fires) = (due, compressed, at(40));
+            assert_eq!(policy.deadline(), deadline);
+        }
+    }
+
+    #[test]
+    fn each_timer_sends_one_of_the_acks_that_are_held_back() {
+        // tcp_compressed_ack_kick() and tcp_delack_timer_handler().
+        for (held, sends, left) in [(0, false, 0), (1, true, 0), (2, true, 0), (9, true, 7)] {
+            let mut policy = policy();
+            (policy.compressed, policy.delayed_fires, policy.compressed_fires) = (held, at(40), at(40));
+            assert_eq!((policy.on_timeout(at(40), Duration::from_ms(200)), policy.compressed), (sends, left));
+        }
+    }
+
+    #[test]
+    fn the_last_quick_ack_brings_the_shortest_delay_back() {
+        let mut policy = policy();
+        (policy.quick, policy.ato) = (2, 90);
+        for (scheduled, quick, ato) in
+            [(true, 1, 90), (false, 1, 90), (true, 0, policy.ato_min), (true, 0, policy.ato_min)]
+        {
+            policy.scheduled = scheduled;
+            policy.on_ack_sent();
+            assert_eq!((policy.quick, policy.ato), (quick, ato));
+        }
+    }
+
+    #[test]
+    fn data_that_is_sent_within_the_delay_is_an_answer() {
+        for (ato, ms, interactive) in [(40, 39, true), (40, 40, false), (0, 0, false)] {
+            let mut policy = policy();
+            policy.ato = ato;
+            policy.on_data_sent(at(ms));
+            assert_eq!(policy.interactive, interactive, "{ms} ms");
+        }
+    }
+
+    #[test]
+    fn two_segments_of_a_size_are_full_ones_if_they_are_no_ends_of_small_writes() {
+        // tcp_measure_rcv_mss(): with a TCP header of 32 bytes 524 are as much as 536 behind one of 20; and 76 as 88.
+        for (len, plain, rcv_mss) in [
+            (524, false, 524),
+            (523, false, 1_448),
+            (523, true, 523),
+            (76, true, 76),
+            (76, false, 1_448),
+            (75, true, 1_448),
+        ] {
+            let mut policy = policy();
+            policy.rcv_mss = 1_448;
+            let arrival = Arrival { len, push: !plain, plain };
+            policy.measure_mss(arrival);
+            assert_eq!(policy.rcv_mss, 1_448, "one is none");
+            policy.measure_mss(arrival);
+            assert_eq!(policy.rcv_mss, rcv_mss, "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn the_delay_follows_the_gaps_between_segments() {
+        // tcp_event_data_recv() with a timeout of 200 ms.
+        for (gap_ms, ato, quick) in
+            [(20, 70, 0), (21, 71, 0), (99, 149, 0), (100, 100, 0), (200, 100, 0), (201, 100, MAX_QUICKACKS as u32)]
+        {
+            let mut policy = policy();
+            policy.ato = 100;
+            policy.adapt_to_gap(at(gap_ms), 60_000, Duration::from_ms(200));
+            assert_eq!((policy.ato, policy.quick), (ato, quick), "{gap_ms} ms");
+        }
+    }
 }

@@ -447,4 +447,24 @@ mod tests {
         assert_eq!(ack.sack_count, 0);
         assert!(receiver.has_blocks && receiver.policy.is_urgent());
     }
+
+    #[test]
+    fn data_behind_blocks_are_delivered_and_duplicates_are_counted() {
+        let mut receiver = Receiver::new(&Config::default());
+        let negotiated = receiver.negotiated;
+        receiver.on_syn(
+            Instant::ZERO,
+            &Segment::from(Header { flags: crate::Flags::SYN, ..Header::default() }),
+            negotiated,
+        );
+        receiver.established(Instant::ZERO);
+        let timing = || SenderTiming { srtt: Duration::ZERO, rto: Duration::from_ms(200) };
+        let header = Header { seq: 1, len: 100, flags: crate::Flags::ACK, sack_count: 1, ..Header::default() };
+        let block = crate::SackBlock { start: 1, end: 2 };
+        let segment = Segment { header, sack: [block; 4] };
+        for (delivered, duplicates) in [(100, 0), (0, 1), (0, 2)] {
+            let received = receiver.on_data(Instant::ZERO, &segment, timing);
+            assert_eq!((received.delivered, receiver.counters().duplicates), (delivered, duplicates));
+        }
+    }
 }

@@ -245,4 +245,16 @@ mod tests {
         list.remove_below(200);
         assert_eq!(blocks(&list, Dsack::default(), 3), [(300, 400)]);
     }
+
+    #[test]
+    fn a_range_that_is_reached_is_no_longer_reported() {
+        for (rcv_nxt, left) in [(9, 2), (10, 1), (25, 1), (30, 0)] {
+            let mut ranges = Ranges::default();
+            for (start, end) in [(10, 20), (30, 40)] {
+                ranges.add(SackBlock { start, end });
+            }
+            ranges.remove_below(rcv_nxt);
+            assert_eq!(ranges.0.len(), left, "{rcv_nxt}");
+        }
+    }
 }

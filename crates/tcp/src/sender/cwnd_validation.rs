@@ -106,3 +106,59 @@ impl Sender {
         self.path.usage.cwnd_used = 0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use daybreak_units::{Duration, Instant};
+
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+
+    fn sender(cwnd: u32) -> Sender {
+        let mut sender = Sender::new(&Config::default(), congestion::find("reno").expect("a rule").rule(1));
+        sender.sizes.mss = 1_000;
+        sender.settings.slow_start_after_idle = true;
+        (sender.settings.initial_window, sender.path.window.cwnd, sender.path.window.ssthresh) = (10, cwnd, 5);
+        sender
+    }
+
+    #[test]
+    fn an_unused_window_loses_half_of_what_was_not_used_if_the_application_was_the_limit() {
+        // RFC 7661's predecessor, RFC 2861, section 3, as tcp_cwnd_application_limited() has it.
+        for (state, is_full, cwnd, used, left) in [
+            (CaState::Open, false, 40, 20, 30),
+            (CaState::Open, false, 40, 5, 25),
+            (CaState::Open, true, 40, 20, 40),
+            (CaState::Disorder, false, 40, 20, 40),
+            (CaState::Open, false, 20, 20, 20),
+            (CaState::Open, false, 8, 3, 8),
+        ] {
+            let mut sender = sender(cwnd);
+            (sender.path.state, sender.path.usage.cwnd_used) = (state, used);
+            sender.decay_unused_window(is_full);
+            assert_eq!(sender.path.window.cwnd, left, "{used} of {cwnd} in {state:?}");
+            let is_judged = state == CaState::Open && !is_full;
+            assert_eq!(sender.path.usage.cwnd_used, if is_judged { 0 } else { used });
+            // Three quarters of the window are worth coming back to, but only where it shrinks.
+            assert_eq!(sender.path.window.ssthresh, if left < cwnd { cwnd / 2 + cwnd / 4 } else { 5 });
+        }
+    }
+
+    #[test]
+    fn each_timeout_of_idle_time_halves_the_window_down_to_the_initial_one() {
+        // RFC 5681, section 4.1; tcp_cwnd_restart().
+        for (idle_ms, cwnd, left) in
+            [(200, 80, 80), (201, 80, 40), (400, 80, 40), (401, 80, 20), (1_800, 80, 10), (1_800, 8, 8), (400, 11, 10)]
+        {
+            let mut sender = sender(cwnd);
+            sender.clock.advance(Instant::ZERO + Duration::from_ms(idle_ms));
+            sender.path.rtt.rto = 200;
+            assert_eq!((sender.transmit.last_sent_jiffies(), sender.clock.jiffies), (0, idle_ms));
+            sender.restart_after_idle();
+            let shrinks = idle_ms > 200;
+            assert_eq!(sender.path.window.cwnd, left, "{idle_ms} ms");
+            assert_eq!(sender.path.window.ssthresh, if shrinks { (cwnd / 2 + cwnd / 4).max(5) } else { 5 });
+        }
+    }
+}

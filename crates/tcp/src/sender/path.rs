@@ -154,4 +154,24 @@ mod tests {
         // PRR is on its way to the threshold: the window has no meaning.
         assert_eq!((threshold(CaState::Cwr), threshold(CaState::Recovery)), (5, 5));
     }
+
+    #[test]
+    fn congestion_control_hears_of_each_older_rule_of_the_profile() {
+        let profile = Profile::default();
+        let all = [
+            (Profile { count_acks: true, ..profile }, OlderRules::COUNT_ACKS),
+            (Profile { loss_as_mark: true, ..profile }, OlderRules::LOSS_AS_MARK),
+            (Profile { no_ack_aggregation: true, ..profile }, OlderRules::NO_ACK_AGGREGATION),
+            (Profile { wide_probes: true, ..profile }, OlderRules::WIDE_PROBES),
+            (Profile { timer_pacing: true, ..profile }, OlderRules::TIMER_PACING),
+            (Profile { ms_delays: true, ..profile }, OlderRules::MS_DELAYS),
+        ];
+        assert_eq!(older_rules(&profile), OlderRules::default());
+        for (profile, rule) in &all {
+            assert_eq!(older_rules(profile), *rule);
+        }
+        let both = older_rules(&Profile { count_acks: true, ms_delays: true, ..profile });
+        let has = |rule| both.have(rule);
+        assert_eq!(all.map(|(_, rule)| has(rule)), [true, false, false, false, false, true]);
+    }
 }

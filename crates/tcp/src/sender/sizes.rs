@@ -186,3 +186,87 @@ impl Sender {
         segments
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+
+    #[test]
+    fn a_buffer_is_of_whole_segments_and_no_more_than_half_of_a_window_that_is_not_small() {
+        // tcp_bound_to_half_wnd(): below 537 bytes all of it.
+        let rule = congestion::find("reno").expect("a rule").rule(1);
+        let mut sizes = Sender::new(&Config::default(), rule).sizes;
+        sizes.mss = 100;
+        for (tso_max_bytes, window, bytes, builds) in [
+            (100, 60_000, 100, false),
+            (101, 60_000, 100, true),
+            (1_000, 60_000, 1_000, true),
+            (1_050, 60_000, 1_000, true),
+            (1_000, 1_000, 500, true),
+            (1_000, 537, 200, true),
+            (1_000, 536, 500, true),
+            (1_000, 50, 100, true),
+        ] {
+            sizes.tso_max_bytes = tso_max_bytes;
+            assert_eq!(
+                (sizes.full_buffer(window), sizes.builds_bursts()),
+                (bytes, builds),
+                "{tso_max_bytes}, {window}"
+            );
+        }
+    }
+
+    /// Segments of 1,448 bytes, of which the first byte is next and this many wait.
+    fn sender(waiting: u64) -> Sender {
+        let profile = crate::config::Profile { filled_segments: true, ..Default::default() };
+        let rule = congestion::find("reno").expect("a rule").rule(1);
+        let mut sender = Sender::new(&Config { profile, ..Config::default() }, rule);
+        (sender.snd_nxt, sender.buffer.write_seq, sender.sizes.mss) = (1, 1 + waiting, 1_448);
+        sender
+    }
+
+    #[test]
+    fn what_waits_keeps_its_size_but_for_the_last_segment() {
+        for (waiting, built) in [(1_000, vec![]), (1_001, vec![(1_001, 1_000)]), (3_000, vec![(2_001, 1_000)])] {
+            let mut sender = sender(waiting);
+            sender.keep_built(1_000);
+            assert_eq!(
+                (Vec::from(sender.built.clone()), sender.sizes.built_end),
+                (built.clone(), built.first().map_or(0, |run| run.0))
+            );
+        }
+        // The next run begins where the first one ends, or with what is sent next.
+        let mut sender = sender(8_000);
+        sender.built.push_back((3_001, 1_000));
+        sender.sizes.built_end = 3_001;
+        sender.keep_built(2_000);
+        assert_eq!(Vec::from(sender.built.clone()), [(3_001, 1_000), (7_001, 2_000)]);
+        for (snd_nxt, segments) in [(1, 5), (1_501, 4), (2_001, 3), (3_001, 2), (7_001, 0)] {
+            sender.snd_nxt = snd_nxt;
+            assert_eq!(sender.built_segments(), segments, "from {snd_nxt} on");
+        }
+    }
+
+    #[test]
+    fn a_segment_that_is_filled_takes_what_it_has_room_for_of_the_next() {
+        // What waits, in segments of 1,000 bytes up to this end; how long the next one becomes, and what is built then.
+        for (waiting, end, len, built) in [
+            (5_000, 3_001, 1_448, vec![(1_449, u32::MAX), (2_001, u32::MAX), (3_001, 1_000)]),
+            (1_500, 1_001, 1_448, vec![(1_449, u32::MAX)]),
+            (1_300, 1_001, 1_300, vec![(1_301, u32::MAX)]),
+            (1_000, 1_001, 1_000, vec![(1_001, 1_000)]),
+            (1_448, 1_001, 1_448, vec![(1_449, u32::MAX)]),
+        ] {
+            let mut sender = sender(waiting);
+            sender.built.push_back((end, 1_000));
+            sender.sizes.built_end = end;
+            assert_eq!((sender.fill_built(1_448), Vec::from(sender.built.clone())), (len, built), "of {waiting}");
+        }
+        let mut sender = sender(5_000);
+        sender.settings.profile.filled_segments = false;
+        sender.built.push_back((3_001, 1_000));
+        assert_eq!((sender.fill_built(1_448), sender.built.len()), (1_000, 1), "others leave as they are");
+    }
+}

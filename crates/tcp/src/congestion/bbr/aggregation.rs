@@ -104,4 +104,28 @@ mod tests {
         assert_eq!(rule.window(Bandwidth::of(10, 1_000)), 200, "by the window");
         assert_eq!(rule.window(Bandwidth::of(1, 1_000)), 99, "by 100 ms of bandwidth, rounded down");
     }
+
+    #[test]
+    fn a_surplus_is_what_an_epoch_has_beyond_its_bandwidth() {
+        // A segment every 64 us; the epoch begins with the first ACK, which finds what it acknowledges.
+        let ack =
+            |now_us, acked| Acked { now_us, acked, starts_round: false, bandwidth: Bandwidth::of(1, 64), cwnd: 5_000 };
+        let mut rule = Aggregation::default();
+        for (now_us, acked, surplus) in
+            [(640, 10, 10), (640, 30, 40), (1_280, 15, 45), (1_280, 700, 745), (1_280, 1_500, 2_245)]
+        {
+            rule.update(ack(now_us, acked));
+            assert_eq!(rule.current, surplus, "after {acked} segments at {now_us} us");
+        }
+    }
+
+    #[test]
+    fn an_epoch_has_less_than_a_mebisegment() {
+        for (acked, begun, left) in [(9, 0, EPOCH_LIMIT - 1), (10, 64, 10)] {
+            let mut rule = Aggregation { epoch_acked: EPOCH_LIMIT - 10, ..Aggregation::default() };
+            let ack = Acked { now_us: 64, acked, starts_round: false, bandwidth: Bandwidth::of(1, 64), cwnd: 200 };
+            rule.update(ack);
+            assert_eq!((rule.epoch_us, rule.epoch_acked), (begun, left), "{acked}");
+        }
+    }
 }

@@ -138,4 +138,45 @@ mod tests {
             assert!(lag <= 10, "round {round}: {lag} rounds old");
         }
     }
+
+    #[test]
+    fn later_choices_come_from_later_parts_of_the_window() {
+        // Linux's minmax_subwin_update() with eight rounds: a second choice after a quarter of them, a third after half.
+        let mut filter = MaxFilter::default();
+        let steps: [(u32, u64, [(u32, u64); 3]); 14] = [
+            (0, 100, [(0, 100), (0, 100), (0, 100)]),
+            (1, 90, [(0, 100), (0, 100), (0, 100)]),
+            (2, 85, [(0, 100), (0, 100), (0, 100)]),
+            (3, 70, [(0, 100), (3, 70), (3, 70)]),
+            (4, 60, [(0, 100), (3, 70), (3, 70)]),
+            (5, 50, [(0, 100), (3, 70), (5, 50)]),
+            // What is not below the third choice takes its place, what is not below the second those of both.
+            (6, 55, [(0, 100), (3, 70), (6, 55)]),
+            (7, 70, [(0, 100), (7, 70), (7, 70)]),
+            (8, 40, [(0, 100), (7, 70), (8, 40)]),
+            // The best one is nine rounds old.
+            (9, 30, [(7, 70), (8, 40), (9, 30)]),
+            (10, 30, [(7, 70), (8, 40), (10, 30)]),
+            // Here the second one is too, and then the third.
+            (17, 10, [(10, 30), (17, 10), (17, 10)]),
+            (25, 5, [(17, 10), (17, 10), (25, 5)]),
+            (34, 1, [(34, 1), (34, 1), (34, 1)]),
+        ];
+        for (round, value, expected) in steps {
+            filter.update(8, round, Bandwidth(value));
+            assert_eq!(filter.choices.map(|choice| (choice.round, choice.value.0)), expected, "round {round}");
+        }
+    }
+
+    #[test]
+    fn a_third_choice_counts_for_the_whole_window() {
+        for (round, best) in [(8, 10), (9, 1)] {
+            let choice = |value| Choice { round: 0, value: Bandwidth(value) };
+            let mut filter = MaxFilter { choices: [choice(30), choice(20), choice(10)].map(|old| old) };
+            filter.choices[0].round = 0u32.wrapping_sub(9);
+            filter.choices[1].round = 0u32.wrapping_sub(1);
+            filter.update(8, round, Bandwidth(1));
+            assert_eq!(filter.max(), Bandwidth(best), "{round} rounds later");
+        }
+    }
 }

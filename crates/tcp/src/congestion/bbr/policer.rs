@@ -200,4 +200,40 @@ mod tests {
         feed.seen.is_app_limited = true;
         assert!((0..16).all(|_| feed.round(100, 50) != Verdict::Found));
     }
+
+    #[test]
+    fn an_interval_has_four_to_sixteen_rounds() {
+        // The first observation begins it and is its first round; the last one has the loss that ends it.
+        for (rounds, is_interval) in [(3, false), (4, true), (16, true), (17, false)] {
+            let mut feed = Feed::new();
+            feed.round(100, 1);
+            for _ in 2..rounds {
+                feed.round(100, 0);
+            }
+            feed.round(100, 1_000);
+            assert_eq!(feed.policer.bandwidth.is_some(), is_interval, "{rounds} rounds");
+        }
+    }
+
+    #[test]
+    fn fifty_of_256_lost_are_enough() {
+        for (delivered, is_interval) in [(256, true), (257, false)] {
+            let mut feed = Feed::new();
+            feed.round(1, 1);
+            (0..2).for_each(|_| assert_eq!(feed.round(1, 0), Verdict::Unchanged));
+            feed.round(delivered - 2, 50);
+            assert_eq!(feed.policer.bandwidth.is_some(), is_interval, "50 to {delivered}");
+        }
+    }
+
+    #[test]
+    fn the_rate_is_used_for_rounds_of_probing_for_bandwidth() {
+        for (is_probe_bw, starts_round, counted) in [(true, true, 1), (true, false, 0), (false, true, 0)] {
+            let mut feed = Feed::new();
+            feed.policer = Policer { state: State::InUse, bandwidth: Some(Bandwidth::of(1, 1)), ..Policer::default() };
+            (feed.seen.is_probe_bw, feed.seen.starts_round) = (is_probe_bw, starts_round);
+            feed.round(100, 0);
+            assert_eq!(feed.policer.rounds, counted);
+        }
+    }
 }

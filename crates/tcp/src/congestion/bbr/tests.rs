@@ -309,3 +309,138 @@ fn probe_rtt_counts_in_the_jiffies_of_the_host() {
         assert_eq!(path.rule.mode, mode, "{after_ms} ms");
     }
 }
+
+#[test]
+fn an_ack_that_delivers_nothing_is_no_delivery() {
+    let mut path = probing();
+    let before = (path.rule.delivered_us, path.rule.max_bandwidth.max(), path.rule.rounds);
+    path.ack.newly_delivered = 0;
+    path.ack.arrival.now += Duration::from_ms(10);
+    // tcp_rate_gen() leaves an interval of zero where it has no sample.
+    path.ack.rate = RateSample { delivered: Some(0), interval: Duration::ZERO, ..path.ack.rate };
+    path.rule.control(&mut path.window, &path.ack);
+    assert_eq!((path.rule.delivered_us, path.rule.max_bandwidth.max(), path.rule.rounds), before);
+}
+
+#[test]
+fn undo_leaves_the_window_to_the_end_of_recovery() {
+    // bbr_undo_cwnd() returns the present window; the saved one comes back with the next ACK.
+    let mut path = probing();
+    path.window.cwnd = 77;
+    assert_eq!(path.rule.undo_cwnd(&path.window), 77);
+}
+
+#[test]
+fn a_policers_rate_is_used_for_48_rounds_and_a_timeout_ends_one() {
+    let mut path = probing();
+    times_out(&mut path, 0);
+    for lost in [30, 60] {
+        (0..3).for_each(|_| path.round(20, 0, CaState::Loss, 20));
+        times_out(&mut path, lost);
+    }
+    (0..47).for_each(|_| times_out(&mut path, 60));
+    assert!(path.rule.policer.bandwidth_in_use().is_some());
+    times_out(&mut path, 60);
+    assert_eq!(path.rule.policer.bandwidth_in_use(), None);
+}
+
+#[test]
+fn probing_for_bandwidth_ends_with_a_loss_or_a_full_pipe_but_lasts_for_the_smallest_rtt() {
+    for (after_ms, lost, in_flight, phase) in
+        [(11, 0, 50, 0), (11, 1, 50, 1), (11, 0, 300, 1), (10, 1, 300, 0), (9, 1, 300, 0)]
+    {
+        let mut path = probing();
+        (path.rule.phase, path.rule.pacing_gain) = (0, CYCLE[0]);
+        path.rule.phase_us = path.rule.delivered_us;
+        path.rule.delivered_us += after_ms * 1_000;
+        path.ack = AckSample { newly_lost: lost, prior_in_flight: in_flight, ..path.ack };
+        path.rule.cycle(&path.ack);
+        assert_eq!(path.rule.phase, phase, "{after_ms} ms, {lost} lost, {in_flight} in flight");
+    }
+}
+
+#[test]
+fn bursts_have_two_segments_from_1_2_mbit_on() {
+    for (rate, segments) in [(149_999, 1), (150_000, 2), (150_001, 2)] {
+        assert_eq!(Bbr { pacing_rate: rate, ..Bbr::new(1) }.min_tso_segments(), segments, "{rate} bytes a second");
+    }
+}
+
+#[test]
+fn what_probe_rtt_holds_back_is_no_limit_of_the_path() {
+    let mut path = probing();
+    assert!(!path.rule.marks_app_limited());
+    path.rtt = Some(Duration::from_ms(11));
+    while path.rule.mode != Mode::ProbeRtt {
+        path.round(100, 0, CaState::Open, 3);
+    }
+    assert!(path.rule.marks_app_limited());
+}
+
+#[test]
+fn a_restart_lasts_until_something_of_it_is_delivered() {
+    for (delivered, lasts) in [(None, true), (Some(0), true), (Some(1), false)] {
+        let mut path = probing();
+        path.rule.is_idle_restart = true;
+        path.ack.rate.delivered = delivered;
+        path.rule.learn_rtt(&mut path.window, &path.ack);
+        assert_eq!(path.rule.is_idle_restart, lasts, "{delivered:?}");
+    }
+}
+
+#[test]
+fn the_first_rtt_makes_a_pacing_rate_of_the_window() {
+    // bbr_init_pacing_rate_from_rtt() takes 1 ms where there is none.
+    let mut rule = Bbr::new(1);
+    let mut window = Window::new(10, u32::MAX);
+    rule.init(&mut window, &Context { mss: MSS, ..Context::default() });
+    let of_1_ms = rule.pacing_rate;
+    rule.set_pacing_rate(&mut window, Duration::ZERO, Bandwidth::default(), HIGH_GAIN);
+    assert_eq!((rule.has_seen_rtt, rule.pacing_rate), (false, of_1_ms));
+    rule.set_pacing_rate(&mut window, Duration::from_ms(10), Bandwidth::default(), HIGH_GAIN);
+    assert!(rule.has_seen_rtt && rule.pacing_rate.abs_diff(of_1_ms / 10) < 1_000, "{of_1_ms}: {}", rule.pacing_rate);
+}
+
+#[test]
+fn the_window_is_set_by_acks_that_deliver() {
+    let mut path = probing();
+    path.window.cwnd = 77;
+    for (newly_delivered, cwnd) in [(0, 77), (1, 73)] {
+        path.ack = AckSample { newly_delivered, newly_lost: 5, ..path.ack };
+        path.rule.set_cwnd(&mut path.window, &path.ack, path.rule.bandwidth());
+        assert_eq!(path.window.cwnd, cwnd, "five lost, {newly_delivered} delivered");
+    }
+}
+
+#[test]
+fn a_window_in_recovery_or_probe_rtt_is_not_known_to_be_good() {
+    // bbr_save_cwnd(): the larger one counts then.
+    for (prior_state, mode, cwnd, saved) in [
+        (CaState::Open, Mode::ProbeBw, 50, 50),
+        (CaState::Cwr, Mode::ProbeBw, 50, 50),
+        (CaState::Recovery, Mode::ProbeBw, 50, 100),
+        (CaState::Loss, Mode::ProbeBw, 50, 100),
+        (CaState::Loss, Mode::ProbeBw, 150, 150),
+        (CaState::Open, Mode::ProbeRtt, 50, 100),
+    ] {
+        let mut rule = Bbr { prior_state, mode, prior_cwnd: 100, ..Bbr::new(1) };
+        rule.save_cwnd(&Window::new(cwnd, u32::MAX));
+        assert_eq!(rule.prior_cwnd, saved, "{prior_state:?}, {mode:?}");
+    }
+}
+
+#[test]
+fn a_policers_rate_is_used_for_48_rounds_of_acks() {
+    let mut path = probing();
+    times_out(&mut path, 0);
+    for lost in [30, 60] {
+        (0..3).for_each(|_| path.round(20, 0, CaState::Loss, 20));
+        times_out(&mut path, lost);
+    }
+    for _ in 0..47 {
+        path.round(20, 0, CaState::Open, 20);
+        assert!(path.rule.policer.bandwidth_in_use().is_some());
+    }
+    path.round(20, 0, CaState::Open, 20);
+    assert_eq!(path.rule.policer.bandwidth_in_use(), None);
+}

@@ -16,3 +16,14 @@ impl SlowStart for Classic {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_ack_ends_it() {
+        let (window, ack) = (Window::new(1_000, u32::MAX), AckArrival::default());
+        assert!(!Classic.is_over(&window, &ack, Duration::from_secs(9), Duration::from_ms(1)));
+    }
+}

@@ -305,4 +305,31 @@ mod tests {
         assert!(!over(&mut rule, 17_600, 70, 110));
         assert!(over(&mut rule, 19_000, 79, 120));
     }
+
+    #[test]
+    fn older_trains_are_longer_than_half_of_the_smallest_rtt_and_a_late_ack_is_of_none() {
+        // The smallest RTT is 20 ms. A gap of 2 ms is none, and one of 3 ms ends the train.
+        let window = Window { older: OlderRules::MS_DELAYS, ..window(100) };
+        for (acks_ms, over) in
+            [(&[2, 4, 6, 8, 10, 12][..], Some(12)), (&[2, 4, 6, 8, 10, 11], Some(11)), (&[2, 5, 12, 30], None)]
+        {
+            let mut rule = HyStart::default();
+            rule.restart(&Context { now: Instant::ZERO + Duration::from_ms(100), ..Context::default() });
+            let mut is_over = |ms: u64| {
+                rule.is_over(&window, &ack(1_000 * (100 + ms), 0, 9), Duration::from_ms(20), Duration::from_ms(20))
+            };
+            assert_eq!(acks_ms.iter().copied().find(|&ms| is_over(ms)), over, "{acks_ms:?}");
+        }
+    }
+
+    #[test]
+    fn an_older_round_ends_when_more_than_was_sent_is_acknowledged() {
+        let window = Window { older: OlderRules::MS_DELAYS, ..window(100) };
+        let mut rule = HyStart::default();
+        rule.restart(&Context { snd_nxt: 5 * MSS, ..Context::default() });
+        for (una, end) in [(5, 5), (6, 50)] {
+            rule.on_growth(&window, &ack(1_000, una, 50));
+            assert_eq!(rule.end_seq, end * MSS);
+        }
+    }
 }

@@ -188,4 +188,15 @@ mod tests {
             assert_eq!(window.space_from == 20_001, is_due, "Linux {version}, read after {first} and {second} ns");
         }
     }
+
+    #[test]
+    fn no_more_than_before_in_a_round_trip_needs_no_larger_buffer() {
+        for (read, grows) in [(30_000, false), (30_001, true)] {
+            let mut window = established(&Config::default());
+            window.rtt_by_timestamp(1_000, false);
+            window.space = 30_000;
+            window.adjust_space(Instant::ZERO + Duration::from_ms(1), 1 + read, 1 + read, 0);
+            assert_eq!((window.rcvbuf > 131_072, window.space), (grows, read));
+        }
+    }
 }

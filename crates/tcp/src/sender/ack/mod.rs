@@ -560,4 +560,38 @@ mod tests {
             assert_eq!(sender.path.rtt.srtt_us(), sample_us, "the estimator takes it as it is");
         }
     }
+
+    /// `tcp_clean_rtx_queue`: the RTT of a lone small segment, with nothing else delivered since it left.
+    #[test]
+    fn a_lone_small_segment_may_have_been_acknowledged_late() {
+        for (segments, una, sacked_out, prior_delivered, flags, is_late) in [
+            (1, 501, 0, 7, AckFlags::default(), true),
+            (1, 1_000, 0, 7, AckFlags::default(), true),
+            (1, 1_001, 0, 7, AckFlags::default(), false),
+            (2, 501, 0, 7, AckFlags::default(), false),
+            (1, 501, 1, 7, AckFlags::default(), false),
+            (1, 501, 0, 6, AckFlags::default(), false),
+            (1, 501, 0, 8, AckFlags::default(), false),
+            (1, 501, 0, 7, AckFlags::ECE, false),
+            (1, 501, 0, 7, AckFlags::RETRANS_DATA_ACKED, false),
+        ] {
+            let mut sender = Sender::new(&Config::default(), congestion::find("reno").expect("a rule").rule(1));
+            (sender.sizes.mss, sender.snd_una, sender.path.delivery.delivered) = (1_000, una, 8);
+            let mut ack = Ack {
+                flags,
+                prior_una: 1,
+                has_ece: false,
+                is_predicted: false,
+                sack_reord: u64::MAX,
+                first_sacked_us: None,
+                last_sacked_us: 0,
+                rate: Building::default(),
+            };
+            ack.rate.prior_delivered = prior_delivered;
+            let prior = Prior { delivered: 0, lost: 0, in_flight: 1, sacked_out, highest_sacked: 0 };
+            let cleaned = Cleaned { segments, first_us: Some(0), last_us: 0, reord: u64::MAX };
+            sender.measure_rtt::<false>(&mut ack, &prior, &cleaned);
+            assert_eq!(ack.flags.any(AckFlags::MAYBE_DELAYED), is_late, "{segments} up to {una}, {flags:?}");
+        }
+    }
 }

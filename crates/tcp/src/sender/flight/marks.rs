@@ -267,3 +267,101 @@ impl Flight {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+    use crate::sender::Sender;
+
+    const ALL: u16 = Sent::SACKED | Sent::LOST | Sent::RETRANS | Sent::RACKED;
+
+    /// Four segments are out, each with one mark.
+    fn marked() -> Sender {
+        let mut sender = Sender::new(&Config::default(), congestion::find("reno").expect("a rule").rule(1));
+        sender.sack_permitted = true;
+        sender.put_in_flight(4);
+        let (flight, tally) = (&mut sender.flight, &mut sender.path.tally);
+        let head = flight.head();
+        flight.sack(tally, head);
+        flight.mark_lost(tally, head + 1).expect("it was not known");
+        flight.get_mut(head + 2).flags |= Sent::RETRANS;
+        tally.retrans_out += 1;
+        flight.note_racked(head + 3);
+        sender
+    }
+
+    fn marks(sender: &Sender) -> Vec<u16> {
+        sender.flight.positions().map(|at| sender.flight.get(at).flags & ALL).collect()
+    }
+
+    #[test]
+    fn marks_are_forgotten_altogether_or_those_of_losses_alone() {
+        let mut sender = marked();
+        assert_eq!(marks(&sender), [Sent::SACKED, Sent::LOST, Sent::RETRANS, Sent::RACKED]);
+        assert_eq!(sender.path.tally.counts(), [4, 1, 1, 1]);
+        sender.flight.unmark_lost(&mut sender.path.tally, false);
+        assert_eq!(marks(&sender), [Sent::SACKED, 0, Sent::RETRANS, Sent::RACKED]);
+        assert_eq!(sender.path.tally.counts(), [4, 1, 0, 1]);
+        sender.flight.unmark_lost(&mut sender.path.tally, true);
+        assert_eq!(marks(&sender), [Sent::SACKED, 0, Sent::RETRANS, 0], "it is judged again");
+        let mut sender = marked();
+        sender.flight.forget_marks(&mut sender.path.tally);
+        assert_eq!((marks(&sender), sender.path.tally.counts()), (vec![0; 4], [4, 0, 0, 0]));
+    }
+
+    #[test]
+    fn a_retransmission_that_is_reported_ends_once() {
+        let mut sender = marked();
+        let at = sender.flight.head() + 2;
+        for _ in 0..2 {
+            sender.flight.end_retransmission(&mut sender.path.tally, at);
+            assert_eq!((marks(&sender)[2], sender.path.tally.counts()), (0, [4, 1, 1, 0]));
+        }
+    }
+
+    #[test]
+    fn the_lowest_that_is_lost_is_sent_first() {
+        let mut sender = marked();
+        let head = sender.flight.head();
+        sender.flight.resend_from = head + 3;
+        for (lost, from) in [(3, 3), (2, 2), (3, 2)] {
+            sender.flight.mark_lost(&mut sender.path.tally, head + lost);
+            assert_eq!(sender.flight.resend_from, head + from);
+        }
+        sender.flight.resend_all_lost();
+        assert_eq!(sender.flight.resend_from, head);
+        // What is acknowledged is not sent again.
+        sender.flight.pop_to(head + 1);
+        assert_eq!(sender.flight.resend_from, head + 1);
+    }
+
+    #[test]
+    fn a_segment_takes_its_counts_along_to_another_path_but_no_loss() {
+        let mut sender = marked();
+        let (flight, from) = (&mut sender.flight, &mut sender.path.tally);
+        let mut to = Tally::new(Sent::PATH & Sent::PATH.wrapping_neg());
+        for (n, left, taken) in [
+            (0, [3, 0, 1, 1], [1, 1, 0, 0]),
+            (1, [2, 0, 0, 1], [2, 1, 0, 0]),
+            (2, [1, 0, 0, 0], [3, 1, 0, 0]),
+            (3, [0, 0, 0, 0], [4, 1, 0, 0]),
+        ] {
+            let at = flight.head() + n;
+            flight.take_over(at, from, &mut to, 1);
+            assert_eq!((from.counts(), to.counts()), (left, taken), "segment {n}");
+            assert_eq!(flight.get(at).flags & (ALL | Sent::PATH), to.tag() | if n == 0 { Sent::SACKED } else { 0 });
+        }
+        assert_eq!(to.highest_sacked(1), 1_001);
+    }
+
+    #[test]
+    fn nothing_is_sent_again_where_nothing_is_out() {
+        let mut sender = marked();
+        for (segments, retrans) in [(3, 1), (1, 0)] {
+            sender.flight.release(&mut sender.path.tally, segments);
+            assert_eq!(sender.path.tally.retrans_out(), retrans);
+        }
+    }
+}

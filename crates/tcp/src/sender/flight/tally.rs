@@ -132,3 +132,32 @@ impl Tally {
         Self { packets_out, sacked_out, lost_out, retrans_out, ..Self::default() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sacked_lost_or_sent_again_is_marked_and_the_former_have_left() {
+        for (sacked_out, lost_out, retrans_out, has_marks, left_out, in_flight) in [
+            (0, 0, 0, false, 0, 9),
+            (1, 0, 0, true, 1, 8),
+            (0, 2, 0, true, 2, 7),
+            (0, 0, 1, true, 0, 10),
+            (3, 2, 1, true, 5, 5),
+            (2, 2, 2, true, 4, 7),
+        ] {
+            let tally = Tally { packets_out: 9, sacked_out, lost_out, retrans_out, ..Tally::default() };
+            assert_eq!((tally.has_marks(), tally.left_out(), tally.in_flight()), (has_marks, left_out, in_flight));
+            assert_eq!(tally.has_to_resend(), lost_out > retrans_out);
+        }
+    }
+
+    #[test]
+    fn duplicates_are_counted_until_they_are_forgotten() {
+        let mut tally = Tally { packets_out: 9, ..Tally::default() };
+        assert_eq!((tally.count_duplicate(), tally.count_duplicate(), tally.sacked_out()), (false, false, 2));
+        tally.forget_duplicates();
+        assert_eq!(tally.sacked_out(), 0);
+    }
+}

@@ -106,3 +106,49 @@ impl Sender {
         self.counters.lost_retransmits += u64::from(lost == Lost::Retransmission);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+
+    /// Five segments are out, of which some are SACKed.
+    fn sender(sacked: &[u32]) -> Sender {
+        let mut sender = Sender::new(&Config::default(), congestion::find("reno").expect("a rule").rule(1));
+        (sender.sizes.mss, sender.sack_permitted) = (1_000, true);
+        sender.put_in_flight(5);
+        for n in sacked {
+            sender.flight.sack(&mut sender.path.tally, sender.flight.head() + n);
+        }
+        sender
+    }
+
+    fn lost(sender: &Sender) -> Vec<u32> {
+        (0..5).filter(|n| sender.flight.get(sender.flight.head() + n).has(Sent::LOST)).collect()
+    }
+
+    #[test]
+    fn much_is_sacked_where_more_than_the_degree_lies_below_the_highest() {
+        for (sacked, much) in [(&[][..], false), (&[1], false), (&[2], false), (&[3], true), (&[1, 4], true)] {
+            assert_eq!(sender(sacked).much_is_sacked(), much, "{sacked:?} of five, a degree of three");
+        }
+    }
+
+    #[test]
+    fn segments_below_three_that_are_sacked_are_lost_and_the_first_one_in_any_case() {
+        for (sacked, found, are_lost) in [
+            (&[1, 2, 3][..], Found::Losses, vec![0]),
+            (&[1, 3, 4], Found::Losses, vec![0]),
+            (&[2, 3, 4], Found::Losses, vec![0, 1]),
+            (&[1], Found::Losses, vec![]),
+            (&[1], Found::FirstLoss, vec![0]),
+            (&[2, 4], Found::FirstLoss, vec![0]),
+        ] {
+            let mut sender = sender(sacked);
+            sender.mark_lost_by_count(found);
+            assert_eq!(lost(&sender), are_lost, "{sacked:?}, {found:?}");
+            assert_eq!(sender.path.delivery.lost, are_lost.len() as u64);
+        }
+    }
+}

@@ -47,3 +47,79 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+    use crate::sender::measure::rate_sample::Building;
+
+    /// Segments are out, and the peer does not SACK.
+    fn sender(segments: u64) -> Sender {
+        let mut sender = Sender::new(&Config::default(), congestion::find("reno").expect("a rule").rule(1));
+        (sender.sizes.mss, sender.sack_permitted) = (1_000, false);
+        sender.put_in_flight(segments);
+        sender
+    }
+
+    #[test]
+    fn more_duplicates_than_can_be_are_reordering() {
+        // tcp_limit_reno_sacked(): one of three segments is missing, so that the third duplicate is of something else.
+        let mut sender = sender(3);
+        for (sacked, degree, seen) in [(1, 3, 0), (2, 3, 0), (2, 3, 1), (2, 3, 2)] {
+            sender.count_duplicate();
+            let path = &sender.path;
+            assert_eq!((path.tally.sacked_out(), path.reordering.degree, path.reordering.seen), (sacked, degree, seen));
+            assert_eq!(
+                (path.delivery.delivered, sender.counters.reordering_seen),
+                (u64::from(sacked), u64::from(seen))
+            );
+        }
+        sender.reordering_without_sack(2);
+        assert_eq!(sender.path.reordering.degree, 5, "three that are out and two that have just been acknowledged");
+        sender.settings.max_reordering = 4;
+        sender.reordering_without_sack(2);
+        assert_eq!(sender.path.reordering.degree, 4);
+    }
+
+    #[test]
+    fn what_is_acknowledged_was_counted_but_for_one() {
+        // tcp_remove_reno_sacks().
+        for (acked, sacked, delivered) in [(0, 2, 2), (1, 2, 3), (2, 1, 3), (3, 0, 3), (4, 0, 4)] {
+            let mut sender = sender(6);
+            (0..2).for_each(|_| sender.count_duplicate());
+            sender.uncount_duplicates(acked);
+            let path = &sender.path;
+            assert_eq!((path.tally.sacked_out(), path.delivery.delivered), (sacked, delivered), "{acked}");
+        }
+    }
+
+    #[test]
+    fn the_first_segment_is_lost_after_three_duplicates_or_a_partial_ack() {
+        for (state, duplicates, flags, is_lost) in [
+            (CaState::Open, 2, AckFlags::default(), false),
+            (CaState::Open, 3, AckFlags::default(), true),
+            (CaState::Disorder, 3, AckFlags::default(), true),
+            (CaState::Recovery, 3, AckFlags::default(), false),
+            (CaState::Recovery, 0, AckFlags::UNA_ADVANCED, true),
+            (CaState::Loss, 3, AckFlags::UNA_ADVANCED, false),
+        ] {
+            let mut sender = sender(6);
+            (0..duplicates).for_each(|_| sender.count_duplicate());
+            sender.path.state = state;
+            let ack = Ack {
+                flags,
+                prior_una: 1,
+                has_ece: false,
+                is_predicted: false,
+                sack_reord: u64::MAX,
+                first_sacked_us: None,
+                last_sacked_us: 0,
+                rate: Building::default(),
+            };
+            sender.newreno_mark_lost(&ack);
+            assert_eq!(sender.path.tally.lost_out(), u32::from(is_lost), "{duplicates} in {state:?}, {flags:?}");
+        }
+    }
+}

@@ -184,3 +184,106 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+
+    fn sender() -> Sender {
+        let mut sender = Sender::new(&Config::default(), congestion::find("reno").expect("a rule").rule(1));
+        (sender.sizes.mss, sender.sack_permitted) = (1_000, true);
+        sender.put_in_flight(5);
+        sender.path.min_rtt.sample(0, 8_000);
+        sender.path.rtt.sample(&sender.clock, 9_000, 1, 5_001);
+        sender
+    }
+
+    #[test]
+    fn a_segment_does_not_overtake_itself() {
+        let sent = |sent_us, seq| Sent { sent_us, seq, len: 1_000, ..Sent::default() };
+        let mut rack = Rack::new();
+        rack.on_delivered(&sent(50, 2_001), 70, 10);
+        for (sent_us, seq, overtook) in
+            [(49, 9_001, true), (50, 1_001, true), (50, 2_001, false), (50, 3_001, false), (51, 1, false)]
+        {
+            assert_eq!(rack.overtook(&sent(sent_us, seq)), overtook, "{seq} at {sent_us}");
+        }
+    }
+
+    #[test]
+    fn a_retransmission_that_is_acknowledged_too_soon_delivers_nothing() {
+        // RFC 8985, section 6.2, step 2.
+        for (flags, now_us, advanced) in
+            [(0, 59, true), (Sent::RETRANS, 59, false), (Sent::EVER_RETRANS, 59, false), (Sent::RETRANS, 60, true)]
+        {
+            let mut rack = Rack::new();
+            rack.on_delivered(&Sent { sent_us: 50, seq: 1, len: 1_000, flags, ..Sent::default() }, now_us, 10);
+            assert_eq!(rack.advanced, advanced, "{flags} at {now_us} us");
+        }
+    }
+
+    #[test]
+    fn the_window_widens_with_a_dsack_of_another_round_trip_and_narrows_after_sixteen_recoveries() {
+        // tcp_rack_update_reo_wnd().
+        for (dsack_seen, steps, persist, prior_delivered, after) in [
+            (true, 1, 0, Some(50), (2, 16)),
+            (true, 1, 0, Some(49), (1, 0)),
+            (true, 1, 0, None, (1, 0)),
+            (true, 255, 3, Some(51), (255, 16)),
+            (false, 3, 0, Some(50), (1, 0)),
+            (false, 3, 5, Some(50), (3, 5)),
+        ] {
+            let mut sender = sender();
+            let rack = &mut sender.path.rack;
+            (rack.dsack_seen, rack.reo_wnd_steps, rack.reo_wnd_persist) = (dsack_seen, steps, persist);
+            rack.last_delivered = 50;
+            sender.update_reo_wnd(prior_delivered);
+            let rack = &sender.path.rack;
+            assert_eq!((rack.reo_wnd_steps, rack.reo_wnd_persist), after, "{dsack_seen}, {prior_delivered:?}");
+        }
+    }
+
+    #[test]
+    fn the_window_is_a_quarter_of_the_smallest_rtt_and_none_without_reordering_where_losses_are_likely() {
+        for (seen, state, sacked, steps, wnd_us) in [
+            (0, CaState::Open, 2, 1, 2_000),
+            (0, CaState::Open, 3, 1, 0),
+            (0, CaState::Cwr, 2, 1, 2_000),
+            (0, CaState::Recovery, 0, 1, 0),
+            (1, CaState::Recovery, 3, 1, 2_000),
+            (1, CaState::Recovery, 3, 3, 6_000),
+            (1, CaState::Recovery, 3, 9, 9_000),
+        ] {
+            let mut sender = sender();
+            (sender.path.reordering.seen, sender.path.state) = (seen, state);
+            sender.path.rack.reo_wnd_steps = steps;
+            for n in 1..=sacked {
+                sender.flight.sack(&mut sender.path.tally, sender.flight.head() + n);
+            }
+            assert_eq!(sender.reo_wnd_us(), wnd_us, "{seen} in {state:?} with {sacked}");
+        }
+    }
+
+    #[test]
+    fn up_to_linux_4_17_the_window_is_a_millisecond_at_least() {
+        for (seen, lost, min_rtt_us, steps, wnd_us) in [
+            (0, true, 8_000, 1, 1_000),
+            (1, true, 8_000, 1, 2_000),
+            (0, false, 8_000, 1, 2_000),
+            (0, false, 8_000, 4, 8_000),
+            (0, false, 400, 1, 1_000),
+            (0, false, 8_000, 9, 9_000),
+        ] {
+            let mut sender = sender();
+            sender.settings.profile.early_rack = true;
+            sender.path.min_rtt.sample(1, min_rtt_us);
+            (sender.path.reordering.seen, sender.path.rack.reo_wnd_steps) = (seen, steps);
+            if lost {
+                sender.mark_lost(sender.flight.head());
+            }
+            assert_eq!(sender.reo_wnd_us(), wnd_us, "{seen}, {lost}, {min_rtt_us} us");
+        }
+    }
+}

@@ -302,3 +302,139 @@ impl Sender {
 fn holds(block: &SackBlock, duplicate: SackBlock) -> bool {
     block.start <= duplicate.start && duplicate.start < block.end
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+    use crate::sender::measure::rate_sample::Building;
+
+    /// Five segments of 1,000 bytes are out, and as many were sent again.
+    fn sender() -> Sender {
+        let mut sender = Sender::new(&Config::default(), congestion::find("reno").expect("a rule").rule(1));
+        (sender.sizes.mss, sender.sack_permitted) = (1_000, true);
+        sender.put_in_flight(5);
+        (sender.counters.retransmits, sender.peer.max_window) = (5, 60_000);
+        sender
+    }
+
+    fn ack(prior_una: u64) -> Ack {
+        Ack {
+            flags: AckFlags::default(),
+            prior_una,
+            has_ece: false,
+            is_predicted: false,
+            sack_reord: u64::MAX,
+            first_sacked_us: None,
+            last_sacked_us: 0,
+            rate: Building::default(),
+        }
+    }
+
+    fn block(start: u64, end: u64) -> SackBlock {
+        SackBlock { start, end }
+    }
+
+    #[test]
+    fn a_duplicate_lies_below_the_ack_or_within_the_second_block() {
+        // RFC 2883, section 4. Of more than was ever sent, or of more than the peer's window, it is not believed.
+        for (first, second, acked, is_duplicate) in [
+            (block(1, 1_001), None, 2_001, true),
+            (block(2_000, 2_001), None, 2_001, true),
+            (block(2_001, 3_001), None, 2_001, false),
+            (block(3_001, 4_001), Some(block(3_001, 5_001)), 1, true),
+            (block(3_001, 5_001), Some(block(3_001, 5_001)), 1, true),
+            (block(2_001, 4_001), Some(block(3_001, 5_001)), 1, false),
+            (block(4_001, 5_001), Some(block(3_001, 4_001)), 1, false),
+            (block(1_001, 1_001), None, 2_001, false),
+            (block(1, 5_001), None, 2_001, true),
+            (block(1, 5_002), None, 2_001, false),
+        ] {
+            let blocks: Vec<_> = [Some(first), second].into_iter().flatten().collect();
+            let found = sender().check_dsack(&blocks, acked, &mut ack(1));
+            assert_eq!(found, is_duplicate, "{first:?} in {second:?} of {acked}");
+        }
+        for (max_window, retransmits, believed) in [(5_000, 5, true), (4_999, 5, false), (5_000, 4, false)] {
+            let mut sender = sender();
+            (sender.peer.max_window, sender.counters.retransmits) = (max_window, retransmits);
+            assert_eq!(sender.check_dsack(&[block(1, 5_001)], 2_001, &mut ack(1)), believed, "{max_window}");
+            assert_eq!(sender.path.delivery.delivered, if believed { 5 } else { 0 });
+        }
+    }
+
+    #[test]
+    fn a_duplicate_of_the_probe_alone_is_of_the_probe_and_no_other_shows_reordering() {
+        for (end, probe, seen, is_probe, is_reordering) in [
+            (1_001, 1_001, 1, true, false),
+            (1_001, 2_001, 1, false, true),
+            (2_001, 2_001, 1, false, true),
+            (1_001, 2_001, 0, false, false),
+        ] {
+            let mut sender = sender();
+            (sender.path.probe.high_seq, sender.path.reordering.seen) = (probe, seen);
+            let mut ack = ack(1);
+            assert!(sender.check_dsack(&[block(1, end)], 3_001, &mut ack));
+            assert_eq!((ack.flags.any(AckFlags::DSACK_TLP), sender.path.rack.dsack_seen), (is_probe, is_reordering));
+        }
+    }
+
+    #[test]
+    fn duplicates_of_what_was_sent_again_bring_an_undo_nearer() {
+        // tcp_check_dsack(): what lies below the ACK before, and was sent in this reduction.
+        for (end, marker, retrans, prior_una, left) in [
+            (1_001, 1, 3, 2_001, 2),
+            (1_001, 1, 3, 1_001, 2),
+            (1_001, 1, 3, 1_000, 3),
+            (1_001, 1_000, 3, 2_001, 2),
+            (1_001, 1_001, 3, 2_001, 3),
+            (1_001, 0, 3, 2_001, 3),
+            (1_001, 1, 0, 2_001, 0),
+            (1_001, 1, -1, 2_001, -1),
+            (5_001, 1, 3, 5_001, 0),
+        ] {
+            let mut sender = sender();
+            (sender.path.undo.marker, sender.path.undo.retrans) = (marker, retrans);
+            sender.check_dsack(&[block(1, end)], 5_001, &mut ack(prior_una));
+            assert_eq!(sender.path.undo.retrans, left, "{end} above {marker}, {prior_una}");
+        }
+    }
+
+    #[test]
+    fn a_duplicate_above_the_ack_is_a_retransmission_that_has_arrived() {
+        for (flags, marker, retrans, una, left, is_sacked) in [
+            (Sent::RETRANS | Sent::EVER_RETRANS, 1, 2, 1, 1, true),
+            (Sent::EVER_RETRANS, 1, 2, 1, 1, true),
+            (Sent::EVER_RETRANS, 2_000, 2, 1, 1, true),
+            (Sent::EVER_RETRANS, 2_001, 2, 1, 2, true),
+            (Sent::EVER_RETRANS, 0, 2, 1, 2, true),
+            (Sent::EVER_RETRANS, 1, 0, 1, 0, true),
+            (0, 1, 2, 1, 2, true),
+            (Sent::EVER_RETRANS, 1, 2, 2_001, 1, false),
+            (Sent::EVER_RETRANS, 1, 2, 2_000, 1, true),
+        ] {
+            let mut sender = sender();
+            (sender.path.undo.marker, sender.path.undo.retrans, sender.snd_una) = (marker, retrans, una);
+            let at = sender.flight.head() + 1;
+            let mut sent = *sender.flight.get(at);
+            sent.flags |= flags & !Sent::RETRANS;
+            sender.tag_duplicate(at, &Sent { flags: sent.flags | flags, ..sent }, &mut ack(1));
+            assert_eq!(sender.path.undo.retrans, left, "above {marker}, {una}");
+            assert_eq!(sender.flight.get(at).has(Sent::SACKED), is_sacked);
+        }
+    }
+
+    #[test]
+    fn blocks_lie_between_what_is_acknowledged_and_what_was_sent() {
+        for (start, end, is_plausible) in [
+            (1_001, 2_001, true),
+            (1, 5_001, true),
+            (0, 1_001, false),
+            (1, 5_002, false),
+            (2_001, 2_001, false),
+            (2_001, 1_001, false),
+        ] {
+            assert_eq!(sender().is_plausible(&block(start, end)), is_plausible, "{start} to {end}");
+        }
+    }
+}

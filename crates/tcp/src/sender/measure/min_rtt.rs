@@ -96,4 +96,34 @@ mod tests {
         }
         assert_eq!(filter.get(), 50);
     }
+
+    #[test]
+    fn later_choices_come_from_later_parts_of_the_window() {
+        // Linux's minmax_subwin_update(): a second choice after a quarter of the window, a third after half of it.
+        let second = |at: u64| at * 1_000_000;
+        let mut filter = MinRtt::new();
+        let steps: [(u64, u32, [(u64, u32); 3]); 14] = [
+            (1_000, 50, [(1_000, 50), (1_000, 50), (1_000, 50)]),
+            (1_001, 60, [(1_000, 50), (1_000, 50), (1_000, 50)]),
+            (1_075, 61, [(1_000, 50), (1_000, 50), (1_000, 50)]),
+            (1_076, 62, [(1_000, 50), (1_076, 62), (1_076, 62)]),
+            (1_150, 63, [(1_000, 50), (1_076, 62), (1_076, 62)]),
+            (1_151, 70, [(1_000, 50), (1_076, 62), (1_151, 70)]),
+            // What is not above the third choice takes its place, what is not above the second those of both.
+            (1_160, 70, [(1_000, 50), (1_076, 62), (1_160, 70)]),
+            (1_170, 62, [(1_000, 50), (1_170, 62), (1_170, 62)]),
+            (1_180, 80, [(1_000, 50), (1_170, 62), (1_180, 80)]),
+            (1_300, 90, [(1_000, 50), (1_170, 62), (1_180, 80)]),
+            (1_301, 91, [(1_170, 62), (1_180, 80), (1_301, 91)]),
+            // Here the second one is too old as well, and then the third.
+            (1_481, 92, [(1_301, 91), (1_481, 92), (1_481, 92)]),
+            (1_781, 93, [(1_481, 92), (1_481, 92), (1_781, 93)]),
+            (2_082, 99, [(2_082, 99), (2_082, 99), (2_082, 99)]),
+        ];
+        for (at, rtt_us, expected) in steps {
+            filter.sample(second(at), rtt_us);
+            let found = filter.best.map(|sample| (sample.at_us, sample.rtt_us));
+            assert_eq!(found, expected.map(|(at, rtt_us)| (second(at), rtt_us)), "{at} s");
+        }
+    }
 }

@@ -163,4 +163,34 @@ mod tests {
         path.delivered += 1;
         assert_eq!(path.finish(&building, 1, 10, 40).delivered, None);
     }
+
+    #[test]
+    fn the_application_is_the_limit_until_more_than_was_out_then_is_delivered() {
+        // tcp_rate_gen(): seven were delivered and three out.
+        for (delivered, app_limited) in [(9, 10), (10, 10), (11, 0)] {
+            let mut path = Delivery { delivered: 7, ..Delivery::default() };
+            path.mark_app_limited(3);
+            path.delivered = delivered;
+            path.finish(&Building::default(), 1, 100, 40);
+            assert_eq!(path.app_limited, app_limited, "{delivered} delivered");
+        }
+    }
+
+    #[test]
+    fn only_an_ack_that_delivers_is_the_time_of_a_delivery() {
+        for (newly_delivered, delivered_us) in [(0, 50), (1, 100)] {
+            let mut path = Delivery { delivered_us: 50, ..Delivery::default() };
+            path.finish(&Building::default(), newly_delivered, 100, 40);
+            assert_eq!(path.delivered_us, delivered_us);
+        }
+    }
+
+    #[test]
+    fn an_interval_of_the_smallest_rtt_gives_a_sample() {
+        for (now_us, delivered) in [(139, None), (140, Some(4)), (141, Some(4))] {
+            let mut path = Delivery { delivered: 5, ..Delivery::default() };
+            let building = Building { taken: true, prior_delivered: 1, prior_us: 100, ..Building::default() };
+            assert_eq!(path.finish(&building, 1, now_us, 40).delivered, delivered);
+        }
+    }
 }

@@ -275,3 +275,33 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+
+    /// RFC 8985, section 7.4.2, as `tcp_process_tlp_ack()` has it: what ended at 5,001 was sent as a probe.
+    #[test]
+    fn a_probe_was_lost_data_unless_a_duplicate_says_otherwise() {
+        for (is_retrans, ack, flags, high_seq, repairs) in [
+            (false, 5_001, AckFlags::UNA_ADVANCED, 0, 0),
+            (true, 5_001, AckFlags::DSACK_TLP, 0, 0),
+            (true, 6_001, AckFlags::DSACK_TLP, 0, 0),
+            (true, 6_001, AckFlags::UNA_ADVANCED, 0, 1),
+            (true, 5_001, AckFlags::UNA_ADVANCED, 5_001, 0),
+            (true, 5_001, AckFlags::DATA_SACKED, 5_001, 0),
+            (true, 5_001, AckFlags::default(), 0, 0),
+            (true, 4_001, AckFlags::DSACK_TLP, 5_001, 0),
+        ] {
+            let mut sender = Sender::new(&Config::default(), congestion::find("reno").expect("a rule").rule(1));
+            sender.sizes.mss = 1_000;
+            sender.put_in_flight(7);
+            (sender.path.probe.high_seq, sender.path.probe.is_retrans) = (5_001, is_retrans);
+            sender.on_loss_probe_ack(ack, flags);
+            let found = (sender.path.probe.high_seq, sender.counters.tlp_recoveries);
+            assert_eq!(found, (high_seq, repairs), "{ack}, {flags:?}");
+        }
+    }
+}

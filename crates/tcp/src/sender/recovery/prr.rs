@@ -160,4 +160,19 @@ mod tests {
             assert_eq!(sender.path.window.cwnd, cwnd, "{state:?}, marker {marker}, threshold {ssthresh}");
         }
     }
+
+    #[test]
+    fn where_the_window_is_cut_at_once_it_is_the_threshold_or_half_of_it() {
+        for (half_threshold, in_flight, cwnd) in
+            [(false, 9, 11), (false, 11, 11), (true, 4, 5), (true, 5, 5), (true, 8, 8)]
+        {
+            let rule = congestion::find("reno").expect("a rule").rule(1);
+            let profile = Profile { half_threshold, ..Profile::default() };
+            let mut sender = Sender::new(&Config { profile, ..Config::default() }, rule);
+            sender.put_in_flight(in_flight);
+            sender.path.window.ssthresh = 11;
+            sender.reduce_at_once();
+            assert_eq!(sender.path.window.cwnd, cwnd, "{in_flight} in flight");
+        }
+    }
 }

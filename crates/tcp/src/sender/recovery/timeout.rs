@@ -183,4 +183,71 @@ mod tests {
             assert_eq!(sender.path.tally.lost_out(), lost, "early_rack {early_rack}");
         }
     }
+
+    #[test]
+    fn new_data_shows_whether_a_timeout_was_due_where_the_window_has_room_for_it() {
+        // RFC 5682, section 3.1, step 2: three segments of 1,000 bytes are out, and more waits.
+        for (window, goes_on) in [(3_000, false), (3_001, true)] {
+            let mut sender = Sender::new(&Config::default(), congestion::find("reno").unwrap().rule(1));
+            (sender.sizes.mss, sender.sack_permitted, sender.is_synchronised) = (1_000, true, true);
+            sender.buffer.write_seq = 9_001;
+            sender.peer.window = window;
+            sender.put_in_flight(3);
+            (sender.path.state, sender.path.frto, sender.path.high_seq) = (CaState::Loss, true, 3_001);
+            sender.process_loss(AckFlags::UNA_ADVANCED, false);
+            assert_eq!(sender.path.frto, goes_on, "a window of {window}");
+        }
+    }
+
+    #[test]
+    fn without_sack_duplicates_count_in_loss_once_new_data_was_sent() {
+        for (high_seq, counted) in [(3_001, 0), (3_000, 1), (2_001, 1)] {
+            let mut sender = Sender::new(&Config::default(), congestion::find("reno").unwrap().rule(1));
+            (sender.sizes.mss, sender.sack_permitted) = (1_000, false);
+            sender.put_in_flight(3);
+            (sender.path.state, sender.path.high_seq) = (CaState::Loss, high_seq);
+            sender.process_loss(AckFlags::default(), true);
+            assert_eq!(sender.path.tally.sacked_out(), counted, "high_seq is {high_seq}");
+        }
+    }
+
+    #[test]
+    fn sacks_of_many_segments_and_still_a_timeout_show_that_the_degree_was_too_high() {
+        // tcp_enter_loss(), where a recovery has not begun.
+        for (state, sacked, degree) in [
+            (CaState::Open, 3, 3),
+            (CaState::Disorder, 4, 3),
+            (CaState::Disorder, 2, 9),
+            (CaState::Cwr, 3, 9),
+            (CaState::Recovery, 4, 9),
+        ] {
+            let mut sender = Sender::new(&Config::default(), congestion::find("reno").unwrap().rule(1));
+            (sender.sizes.mss, sender.sack_permitted, sender.path.state) = (1_000, true, state);
+            sender.put_in_flight(5);
+            for n in 1..=sacked {
+                sender.flight.sack(&mut sender.path.tally, sender.flight.head() + n);
+            }
+            sender.path.reordering.degree = 9;
+            sender.enter_loss();
+            assert_eq!(sender.path.reordering.degree, degree, "{sacked} in {state:?}");
+        }
+    }
+
+    #[test]
+    fn a_timeout_was_due_if_duplicates_or_sacks_come_after_new_data() {
+        // RFC 5682, section 3.1, step 3 a, and its SACK-enhanced version.
+        for (high_seq, flags, is_dupack, goes_on) in [
+            (2_001, AckFlags::DATA_SACKED, false, false),
+            (2_001, AckFlags::default(), true, false),
+            (2_001, AckFlags::default(), false, true),
+            (3_001, AckFlags::default(), true, true),
+        ] {
+            let mut sender = Sender::new(&Config::default(), congestion::find("reno").unwrap().rule(1));
+            (sender.sizes.mss, sender.sack_permitted) = (1_000, true);
+            sender.put_in_flight(3);
+            (sender.path.state, sender.path.frto, sender.path.high_seq) = (CaState::Loss, true, high_seq);
+            sender.process_loss(flags, is_dupack);
+            assert_eq!(sender.path.frto, goes_on, "{flags:?}, {is_dupack}");
+        }
+    }
 }

@@ -218,4 +218,44 @@ mod tests {
             assert!(!sender.undo_by_dsack(), "there is nothing left to undo");
         }
     }
+
+    #[test]
+    fn an_echo_from_before_the_first_retransmission_is_of_the_original() {
+        // tcp_packet_delayed(): nothing was sent again, or the echo is older. Without SACK the stamp is cleared at the end.
+        for (stamp, echoed, has_sack, una, arrived) in [
+            (7, 6, true, 1, true),
+            (7, 7, true, 1, false),
+            (7, 8, true, 1, false),
+            (7, 0, true, 1, false),
+            (0, 9, true, 9, true),
+            (0, 9, false, 8, true),
+            (0, 9, false, 9, false),
+        ] {
+            let mut sender = recovering(0);
+            (sender.path.undo.retrans_stamp, sender.echoed, sender.sack_permitted) = (stamp, echoed, has_sack);
+            (sender.snd_una, sender.path.high_seq) = (una, 9);
+            assert_eq!(sender.original_arrived(), arrived, "{echoed} and {stamp}");
+        }
+    }
+
+    #[test]
+    fn an_undo_waits_for_a_duplicate_of_each_retransmission_a_probe_too() {
+        for (high_seq, is_retrans, retrans) in [(0, true, -1), (5, false, -1), (5, true, 1)] {
+            let mut sender = recovering(0);
+            (sender.path.probe.high_seq, sender.path.probe.is_retrans, sender.snd_una) = (high_seq, is_retrans, 3);
+            sender.start_undo();
+            assert_eq!((sender.path.undo.retrans, sender.path.undo.marker), (retrans, 3));
+        }
+    }
+
+    #[test]
+    fn without_sack_recovery_lasts_until_something_later_is_acknowledged() {
+        // RFC 6582, section 5.
+        for (has_sack, una, holds) in [(true, 9, false), (false, 9, true), (false, 10, false)] {
+            let mut sender = recovering(0);
+            (sender.sack_permitted, sender.snd_una, sender.path.high_seq) = (has_sack, una, 9);
+            assert_eq!(sender.must_hold_state(), holds);
+            assert_eq!(sender.path.undo.retrans_stamp, if holds { 0 } else { 7 });
+        }
+    }
 }

@@ -163,3 +163,84 @@ impl Bursts {
         self.sent.partition_point(|&(end, _)| end <= snd_una)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bursts(waiting: &[u64], sent: &[(u64, u64)]) -> Bursts {
+        Bursts { waiting: waiting.iter().copied().collect(), sent: sent.iter().copied().collect(), ..Bursts::default() }
+    }
+
+    #[test]
+    fn what_is_written_joins_the_last_buffer_or_begins_one() {
+        let mut bursts = Bursts::default();
+        for (end, joins, complete, ends, last_len) in [
+            (101, true, false, vec![101], 100),
+            (151, true, true, vec![151], 150),
+            (201, false, false, vec![151, 201], 50),
+        ] {
+            bursts.write(end, joins, complete);
+            assert_eq!((Vec::from(bursts.waiting.clone()), bursts.is_writing()), (ends.clone(), !complete));
+            assert_eq!((bursts.waiting(), bursts.last_len(1)), (ends.len(), Some(last_len)));
+        }
+    }
+
+    #[test]
+    fn a_pause_ends_once_and_only_a_write_goes_on_then() {
+        for (complete, goes_on) in [(false, true), (true, false)] {
+            let mut bursts = Bursts::default();
+            bursts.write(101, false, complete);
+            assert!(!bursts.resume(), "nothing was held back");
+            bursts.pause_for(Pause::One);
+            assert_eq!((bursts.resume(), bursts.resume()), (goes_on, false));
+        }
+    }
+
+    #[test]
+    fn a_buffer_takes_from_the_one_behind_it_what_there_is() {
+        for (end, left) in
+            [(99, vec![100, 200]), (100, vec![100, 200]), (150, vec![150, 200]), (200, vec![200]), (250, vec![200])]
+        {
+            let mut bursts = bursts(&[100, 200], &[]);
+            bursts.fill_next(end);
+            assert_eq!(Vec::from(bursts.waiting), left, "up to {end}");
+        }
+        let mut alone = bursts(&[100], &[]);
+        alone.fill_next(150);
+        assert_eq!(Vec::from(alone.waiting), [100]);
+    }
+
+    #[test]
+    fn a_cut_makes_two_of_what_was_sent_at_once() {
+        for (end, sent) in [
+            (50, vec![(50, 1), (100, 1), (200, 2)]),
+            (100, vec![(100, 1), (200, 2)]),
+            (150, vec![(100, 1), (150, 2), (200, 2)]),
+            (250, vec![(100, 1), (200, 2)]),
+        ] {
+            let mut bursts = bursts(&[], &[(100, 1), (200, 2)]);
+            bursts.cut(end);
+            assert_eq!(Vec::from(bursts.sent), sent, "at {end}");
+        }
+    }
+
+    #[test]
+    fn what_ends_below_the_first_byte_that_is_not_acknowledged_is_gone() {
+        let bursts = bursts(&[], &[(100, 1), (200, 2)]);
+        for (una, in_flight, first) in
+            [(1, 2, Some(1)), (99, 2, Some(1)), (100, 1, Some(2)), (199, 1, Some(2)), (200, 0, None)]
+        {
+            assert_eq!((bursts.in_flight(una), bursts.first_left_ns(una)), (in_flight, first), "{una}");
+        }
+    }
+
+    #[test]
+    fn what_is_sent_again_follows_while_something_is_left() {
+        let mut bursts = Bursts::default();
+        for (left, follows) in [(0, None), (1, Some((7, 1))), (3, Some((7, 3)))] {
+            bursts.follow_with(7, left);
+            assert_eq!((bursts.next_again(), bursts.next_again()), (follows, None));
+        }
+    }
+}

@@ -125,3 +125,57 @@ impl Sender {
         outgoing
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+
+    /// Three segments of 1,000 bytes are out.
+    fn sender() -> Sender {
+        let mut sender = Sender::new(&Config::default(), congestion::find("reno").expect("a rule").rule(1));
+        (sender.sizes.mss, sender.sack_permitted, sender.is_synchronised) = (1_000, true, true);
+        sender.has_small_queue = false;
+        sender.put_in_flight(3);
+        sender
+    }
+
+    #[test]
+    fn a_probe_is_new_data_if_the_window_takes_it_and_otherwise_the_last_segment() {
+        // RFC 8985, section 7.3. What is written, the peer's window; where the probe begins, and where it ends.
+        for (written, window, seq, end) in [
+            (9_000, 100_000, 3_001, 4_001),
+            (9_000, 4_000, 3_001, 4_001),
+            (9_000, 3_999, 2_001, 3_001),
+            (3_000, 100_000, 2_001, 3_001),
+        ] {
+            for (state, new_out) in [(CaState::Open, 0), (CaState::Cwr, 1)] {
+                let mut sender = sender();
+                (sender.buffer.write_seq, sender.peer.window, sender.path.state) = (1 + written, window, state);
+                let probe = sender.send_loss_probe().expect("something can be sent");
+                let is_new = seq == 3_001;
+                assert_eq!((probe.seq, probe.len, probe.is_new), (seq, 1_000, is_new), "{written}, {window}");
+                assert_eq!((sender.path.probe.high_seq, sender.path.probe.is_retrans), (end, !is_new));
+                assert_eq!(sender.counters.tlps, 1);
+                if is_new {
+                    assert_eq!(sender.path.prr.out, new_out, "a reduction counts what is sent in it");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_probed_for_while_a_reordering_timer_runs() {
+        for (probes, kind, may_probe) in [
+            (true, TimerKind::Retransmit, true),
+            (true, TimerKind::Reorder, false),
+            (false, TimerKind::Retransmit, false),
+        ] {
+            let mut sender = sender();
+            (sender.settings.tail_loss_probe, sender.timer.kind) = (probes, kind);
+            sender.settle_probe();
+            assert_eq!(sender.transmit.may_probe, may_probe, "{kind:?}");
+        }
+    }
+}

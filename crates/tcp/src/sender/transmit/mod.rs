@@ -330,3 +330,32 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::congestion;
+
+    #[test]
+    fn an_input_ends_what_was_planned_and_f_rto_asks_for_new_data() {
+        let mut transmit = Transmit { ready: 3, ..Transmit::new(true) };
+        transmit.begin();
+        assert_eq!(transmit.ready, 0);
+        transmit.ask_by_frto();
+        assert!(transmit.reason == Reason::Frto && transmit.looks_at_new_data());
+    }
+
+    /// RFC 5682, section 3.1, step 2 b: nothing that is new could be sent.
+    #[test]
+    fn conventional_recovery_goes_on_where_f_rto_has_sent_nothing() {
+        for (high_seq, goes_on) in [(2_001, true), (3_001, false)] {
+            let mut sender = Sender::new(&Config::default(), congestion::find("reno").expect("a rule").rule(1));
+            sender.sizes.mss = 1_000;
+            sender.put_in_flight(3);
+            (sender.path.frto, sender.path.high_seq, sender.transmit.reason) = (true, high_seq, Reason::Frto);
+            assert_eq!(sender.end_frto_burst(0), None);
+            assert_eq!((sender.path.frto, sender.transmit.reason == Reason::NewData), (goes_on, goes_on));
+        }
+    }
+}

@@ -49,3 +49,41 @@ impl Nagle {
         !self.push_once && (self.corked || waits_for_small)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_segment_waits_for_another_and_a_cork_holds_all() {
+        // The last small segment ended at 100.
+        for (nodelay, corked, una, is_idle, holds) in [
+            (false, false, 99, false, true),
+            (false, false, 100, false, false),
+            (false, false, 99, true, false),
+            (true, false, 99, false, false),
+            (false, true, 100, true, true),
+            (true, true, 100, true, true),
+        ] {
+            let nagle = Nagle { small_end: 100, nodelay, corked, push_once: false };
+            assert_eq!(nagle.holds(una, is_idle), holds, "{nagle:?} at {una}");
+            assert!(!Nagle { push_once: true, ..nagle }.holds(una, is_idle));
+        }
+    }
+
+    #[test]
+    fn what_is_there_leaves_with_nodelay_and_with_the_cork_of_a_socket_without_delay() {
+        // do_tcp_setsockopt(): TCP_NAGLE_PUSH comes with the former, and where the latter is pulled.
+        let mut nagle = Nagle::default();
+        nagle.set_cork(true);
+        nagle.set_cork(false);
+        assert!(!nagle.push_once, "as without a cork");
+        nagle.set_nodelay(true);
+        assert!(nagle.push_once);
+        nagle.on_written();
+        nagle.set_cork(true);
+        assert!(!nagle.push_once && nagle.holds(1, true));
+        nagle.set_cork(false);
+        assert!(nagle.push_once);
+    }
+}

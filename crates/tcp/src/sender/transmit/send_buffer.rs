@@ -483,4 +483,37 @@ mod tests {
         // Ten segments of 2048 + 256 bytes, twice: the `tb46080` that `ss -m` shows of a new connection.
         assert_eq!(sender.buffer.size, 46_080);
     }
+
+    #[test]
+    fn psh_is_on_the_segment_that_goes_beyond_half_of_the_window_and_on_the_last() {
+        // skb_push if after(write_seq, pushed_seq + (max_window >> 1)) (tcp_push_pending_frames' forced_push).
+        let mut buffer = SendBuffer::new(1 << 20, 1 << 20);
+        buffer.write_seq = 10_501;
+        buffer.mark_pushes(1_001, 1_000, 4_000);
+        let mut pushed = Vec::new();
+        for end in (1_001..=10_001).step_by(1_000).chain([10_501]) {
+            if buffer.takes_push(end, Instant::ZERO) {
+                pushed.push(end);
+            }
+        }
+        assert_eq!(pushed, [3_001, 6_001, 9_001, 10_501]);
+        assert_eq!(buffer.pushed(), 10_501);
+    }
+
+    #[test]
+    fn only_the_last_push_point_is_withdrawn() {
+        for (points, end, withdrawn, left) in [
+            (&[100][..], 100, true, vec![]),
+            (&[100], 99, false, vec![100]),
+            (&[100, 200], 200, true, vec![100]),
+            (&[100, 200], 100, false, vec![100, 200]),
+            (&[100, 200, 300], 300, true, vec![100, 200]),
+        ] {
+            let mut buffer = SendBuffer::new(1 << 20, 1 << 20);
+            points.iter().for_each(|&point| buffer.push_at(point));
+            assert_eq!(buffer.unpush(end), withdrawn);
+            let found: Vec<u64> = (1..400).filter(|&at| buffer.takes_push(at, Instant::ZERO)).collect();
+            assert_eq!(found, left, "{end} of {points:?}");
+        }
+    }
 }

@@ -183,4 +183,69 @@ mod tests {
         }
         assert_eq!(gone, [2, 0, 1, 1]);
     }
+
+    /// A sender of segments that cost 1,448 and 768 bytes in the host's queue.
+    fn queueing(held: u64) -> Sender {
+        let mut sender = Sender::new(&Config::default(), find("reno").expect("a rule").rule(1));
+        (sender.sizes.mss, sender.sizes.overhead, sender.has_small_queue) = (LEN, 768, true);
+        (sender.small_queue.held, sender.small_queue.limit) = (held, 1 << 20);
+        sender
+    }
+
+    #[test]
+    fn a_packet_lies_in_the_hosts_queue_until_as_many_have_left_it() {
+        for (has_queue, serial, freed, lies) in [
+            (true, 7, 7, true),
+            (true, 8, 7, true),
+            (true, 6, 7, false),
+            (true, 0, u32::MAX, true),
+            (false, 7, 7, false),
+        ] {
+            let mut sender = queueing(0);
+            (sender.has_small_queue, sender.small_queue.freed, sender.small_queue.sent) = (has_queue, freed, 9);
+            assert_eq!((sender.is_in_host_queue(serial), sender.next_nic_serial()), (lies, 9), "{serial} of {freed}");
+        }
+        for (held, is_empty) in [(SEGMENT_OVERHEAD - 1, true), (SEGMENT_OVERHEAD, false)] {
+            assert_eq!(queueing(held).host_queue_is_empty(), is_empty);
+        }
+        let blind = Sender { has_small_queue: false, ..queueing(9_999) };
+        assert!(blind.host_queue_is_empty(), "TCP sees none");
+    }
+
+    #[test]
+    fn the_hosts_queue_has_room_for_two_segments_or_a_millisecond() {
+        // tcp_small_queue_check(): at 10 MB/s 9,765 bytes, of which a segment takes 2,216.
+        for (rate, held, on_way, room) in [
+            (0, 0, 0, 2),
+            (0, 2_215, 0, 2),
+            (0, 2_216, 0, 1),
+            (0, 0, 1, 1),
+            (0, 4_432, 0, 0),
+            (10_000_000, 0, 0, 5),
+            (10_000_000, 0, 2, 3),
+        ] {
+            let mut sender = queueing(held);
+            sender.path.window.pacing_rate = daybreak_units::Rate::from_bytes_per_sec(rate);
+            assert_eq!(sender.small_queue_room(on_way), room, "{rate}, {held} and {on_way}");
+        }
+    }
+
+    #[test]
+    fn a_segment_waits_for_the_hosts_queue_and_a_retransmission_for_twice_of_it() {
+        for (held, shift, limit, holds) in [
+            (4_431, 0, 1 << 20, false),
+            (4_432, 0, 1 << 20, true),
+            (4_432, 1, 1 << 20, false),
+            (8_863, 1, 1 << 20, false),
+            (8_864, 1, 1 << 20, true),
+            (2_999, 0, 3_000, false),
+            (3_000, 0, 3_000, true),
+        ] {
+            let mut sender = queueing(held);
+            sender.small_queue.limit = limit;
+            sender.put_in_flight(3);
+            assert_eq!(sender.small_queue_holds(LEN, shift), holds, "{held} of {limit}");
+            assert_eq!(sender.small_queue.throttled, holds);
+        }
+    }
 }
