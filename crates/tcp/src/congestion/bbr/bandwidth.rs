@@ -141,9 +141,9 @@ mod tests {
 
     #[test]
     fn later_choices_come_from_later_parts_of_the_window() {
-        // Linux's minmax_subwin_update() with eight rounds: a second choice after a quarter of them, a third after half.
+        // With eight rounds: a second choice after a quarter of them, a third after half.
         let mut filter = MaxFilter::default();
-        let steps: [(u32, u64, [(u32, u64); 3]); 14] = [
+        let steps = [
             (0, 100, [(0, 100), (0, 100), (0, 100)]),
             (1, 90, [(0, 100), (0, 100), (0, 100)]),
             (2, 85, [(0, 100), (0, 100), (0, 100)]),
@@ -172,7 +172,7 @@ mod tests {
     fn a_third_choice_counts_for_the_whole_window() {
         for (round, best) in [(8, 10), (9, 1)] {
             let choice = |value| Choice { round: 0, value: Bandwidth(value) };
-            let mut filter = MaxFilter { choices: [choice(30), choice(20), choice(10)].map(|old| old) };
+            let mut filter = MaxFilter { choices: [choice(30), choice(20), choice(10)] };
             filter.choices[0].round = 0u32.wrapping_sub(9);
             filter.choices[1].round = 0u32.wrapping_sub(1);
             filter.update(8, round, Bandwidth(1));

@@ -99,10 +99,10 @@ mod tests {
 
     #[test]
     fn later_choices_come_from_later_parts_of_the_window() {
-        // Linux's minmax_subwin_update(): a second choice after a quarter of the window, a third after half of it.
+        // A second choice after a quarter of the window, a third after half of it.
         let second = |at: u64| at * 1_000_000;
         let mut filter = MinRtt::new();
-        let steps: [(u64, u32, [(u64, u32); 3]); 14] = [
+        let steps = [
             (1_000, 50, [(1_000, 50), (1_000, 50), (1_000, 50)]),
             (1_001, 60, [(1_000, 50), (1_000, 50), (1_000, 50)]),
             (1_075, 61, [(1_000, 50), (1_000, 50), (1_000, 50)]),
