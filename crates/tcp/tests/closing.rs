@@ -124,3 +124,31 @@ fn the_rest_of_a_write_does_not_wait_for_less_memory_than_it_takes() {
     client.write(now, 200);
     assert_eq!(sends(&mut client, Nic::LongerThanTheTest, now), []);
 }
+
+fn state(client: &Connection) -> String {
+    format!("{:?}", client.state())
+}
+
+/// RFC 9293, section 3.6, case 1.
+#[test]
+fn the_end_that_closes_first_waits_for_the_peers_fin() {
+    let (mut client, sent) = first_window(1_000);
+    assert_eq!((sent, state(&client)), (vec![(1_000, false), (0, true)], "FinWait1".to_owned()));
+    let ack = Header { flags: Flags::ACK, seq: 1, ack: 1_002, window: 65_535, ..Header::default() };
+    answers(&mut client, Nic::NoTime, 20, &Segment::from(ack));
+    assert_eq!(state(&client), "FinWait2");
+    let fin = Header { flags: Flags::FIN.with(Flags::ACK), ..ack };
+    answers(&mut client, Nic::NoTime, 30, &Segment::from(fin));
+    assert_eq!(state(&client), "TimeWait");
+}
+
+/// Case 3: the peer's FIN comes before its ACK of ours.
+#[test]
+fn both_ends_may_close_at_once() {
+    let (mut client, _) = first_window(1_000);
+    let fin = Header { flags: Flags::FIN.with(Flags::ACK), seq: 1, ack: 1_001, window: 65_535, ..Header::default() };
+    answers(&mut client, Nic::NoTime, 20, &Segment::from(fin));
+    assert_eq!(state(&client), "Closing");
+    answers(&mut client, Nic::NoTime, 30, &Segment::from(Header { flags: Flags::ACK, seq: 2, ack: 1_002, ..fin }));
+    assert_eq!(state(&client), "TimeWait");
+}

@@ -257,4 +257,40 @@ mod tests {
             check(&Segment::from(Header { flags: Flags::SYN, syn, window: 65_535, ..Header::default() }), 65_535);
         }
     }
+
+    #[test]
+    fn a_sack_option_has_as_many_blocks_as_its_length_says() {
+        // RFC 2018, section 3: kind 5, and a length of 2 and 8 for each block; two that say nothing align it.
+        for count in 1..=3u8 {
+            let header = Header { sack_count: count, ..Header::default() };
+            let mut segment = Segment::from(header);
+            segment.sack = [1, 3, 5, 7].map(|n| SackBlock { start: n, end: n + 1 });
+            let mut option = Vec::new();
+            sack_option(&mut option, &segment);
+            assert_eq!(option[..4], [1, 1, 5, 2 + 8 * count]);
+            assert_eq!(option.len(), 4 + 8 * usize::from(count));
+            let last = u32::from(2 * count - 1);
+            assert_eq!(option[option.len() - 8..], [last.to_be_bytes(), (last + 1).to_be_bytes()].concat());
+        }
+        let mut none = Vec::new();
+        sack_option(&mut none, &Segment::from(Header::default()));
+        assert!(none.is_empty());
+    }
+
+    #[test]
+    fn flows_of_two_hosts_differ_in_their_ports() {
+        for (flow, client, server) in [
+            (0, 0, 0),
+            (1, 1, 0),
+            (CLIENT_PORTS - 1, CLIENT_PORTS - 1, 0),
+            (CLIENT_PORTS, 0, 1),
+            (2 * CLIENT_PORTS + 3, 3, 2),
+        ] {
+            let Addresses { source, destination } = Addresses::of(flow, (1, 2), true);
+            assert_eq!((source.host, u32::from(source.port)), (1, FIRST_CLIENT_PORT + client), "flow {flow}");
+            assert_eq!((destination.host, u32::from(destination.port)), (2, FIRST_SERVER_PORT + server));
+            let back = Addresses::of(flow, (1, 2), false);
+            assert_eq!((back.source.host, back.source.port), (2, destination.port));
+        }
+    }
 }

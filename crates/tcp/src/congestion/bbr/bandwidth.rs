@@ -139,11 +139,14 @@ mod tests {
         }
     }
 
+    /// When each was taken, and its value.
+    type Choices = [(u32, u64); 3];
+
     #[test]
     fn later_choices_come_from_later_parts_of_the_window() {
         // With eight rounds: a second choice after a quarter of them, a third after half.
         let mut filter = MaxFilter::default();
-        let steps = [
+        let steps: [(u32, u64, Choices); 14] = [
             (0, 100, [(0, 100), (0, 100), (0, 100)]),
             (1, 90, [(0, 100), (0, 100), (0, 100)]),
             (2, 85, [(0, 100), (0, 100), (0, 100)]),

@@ -97,12 +97,15 @@ mod tests {
         assert_eq!(filter.get(), 50);
     }
 
+    /// When each was taken, and its value.
+    type Choices = [(u64, u32); 3];
+
     #[test]
     fn later_choices_come_from_later_parts_of_the_window() {
         // A second choice after a quarter of the window, a third after half of it.
         let second = |at: u64| at * 1_000_000;
         let mut filter = MinRtt::new();
-        let steps = [
+        let steps: [(u64, u32, Choices); 14] = [
             (1_000, 50, [(1_000, 50), (1_000, 50), (1_000, 50)]),
             (1_001, 60, [(1_000, 50), (1_000, 50), (1_000, 50)]),
             (1_075, 61, [(1_000, 50), (1_000, 50), (1_000, 50)]),
