@@ -270,8 +270,8 @@ impl<S: SlowStart> Cubic<S> {
     fn forget(&mut self, ctx: &Context) {
         let mut slow_start = std::mem::take(&mut self.slow_start);
         slow_start.restart(ctx);
-        let Self { jiffies, clock, hz, is_coarse, ack_sixteenths, .. } = *self;
-        *self = Self { slow_start, jiffies, clock, hz, is_coarse, ack_sixteenths, ..Self::new(self.shape) };
+        let Self { jiffies, clock, hz, is_coarse, .. } = *self;
+        *self = Self { slow_start, jiffies, clock, hz, is_coarse, ..Self::new(self.shape) };
     }
 
     /// Recomputes how many acknowledged segments earn one more, when time or the window has moved.

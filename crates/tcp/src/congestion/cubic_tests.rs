@@ -315,6 +315,17 @@ fn segments_an_ack_are_estimated_from_acks_in_open_alone_and_only_where_they_cou
 }
 
 #[test]
+fn a_timeout_forgets_how_many_segments_an_ack_had() {
+    // As in Linux 2.6.22 and the TCP of ns-2, where it begins again with two.
+    let (mut rule, mut window) = after_loss(100);
+    rule.shape.ack_ratio = true;
+    rule.on_arrival(&mut window, &ack(at(5), 1, MS));
+    assert_eq!(rule.ack_sixteenths, 31);
+    rule.on_state(&mut window, CaState::Loss, &Context::default());
+    assert_eq!(rule.ack_sixteenths, 32);
+}
+
+#[test]
 fn a_loss_at_the_window_of_the_last_one_gives_up_no_room() {
     for (cwnd, w_max) in [(1_000, 1_000), (999, 849)] {
         let (mut rule, mut window) = after_loss(1_000);
