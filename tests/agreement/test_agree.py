@@ -4,13 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from executors import Serial
+from executors import Serial, simulated
 from ready_files import ROOT
 from real_kernel import with_kernel
 
 from daybreak.agreement import agree, compare, fidelity, plots, result, segments
 from daybreak.agreement.compare import PASS
 from daybreak.errors import Interrupted, OutputError, ScenarioError
+from daybreak.sweeps import StoredRun, Task
 
 PROGRAMS = {"kernel": "a stand-in", "simulated": "this"}
 SUITE = """
@@ -45,6 +46,17 @@ def test_an_engine_agrees_with_itself(suite: Path, tmp_path: Path) -> None:
     assert page.count("data:image/png;base64,") == 2
     assert page.startswith("<!doctype html>") and page.endswith("\n</body></html>\n")
     assert "http" not in page.replace("http-equiv", "")
+
+
+def test_settings_of_the_hosts_may_be_given_for_whole_runs(suite: Path, tmp_path: Path) -> None:
+    given, stacks = {"hz": 250, "tso_max_bytes": 65_536}, []
+
+    def noted(task: Task) -> StoredRun:
+        stacks.append(task.job.scenario.document()["stack"])
+        return simulated(task)
+
+    agree(suite, quick=True, runs=1, out=tmp_path / "out", executor=Serial(noted), programs=PROGRAMS, **given)
+    assert len(stacks) == 2 and all(given.items() <= stack.items() for stack in stacks)
 
 
 def test_what_was_run_is_not_run_again(suite: Path, tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_a_result_has_the_replays_of_each_kernel_and_their_times(tmp_path, monke
     }
     (case,) = segments.replayable(path, quick=True, only=(), hz=None)
     own = {seed: run(segments.captured(case), seed=seed) for seed in (1, 2, 3)}
-    replays = {seed: next(segments.flows(case, one, "sender")) for seed, one in own.items()}
+    replays = {seed: next(segments.flows(one, "sender")) for seed, one in own.items()}
     assert [(end["seed"], end["side"], list(end["model"])) for end in ends] == [
         (1, "sender", ["kernel:6.1"]), (2, "sender", ["kernel:6.1", "kernel:6.12"]), (3, "sender", ["kernel:6.12"]),
     ]  # fmt: skip

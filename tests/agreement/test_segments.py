@@ -64,7 +64,7 @@ def test_a_capture_is_read_as_it_was_sent(two_flows: suite.Case, run: daybreak.R
 
 
 def test_the_model_replays_itself(two_flows: suite.Case, run: daybreak.Run) -> None:
-    flows = list(segments.flows(two_flows, run, "sender"))
+    flows = list(segments.flows(run, "sender"))
     assert [(flow.flow, flow.variant) for flow in flows] == [("cubic-0", "cubic"), ("reno-1", "reno")]
     for flow, row in zip(flows, run.flows.iter_rows(named=True), strict=True):
         assert (flow.is_identical, flow.other_push, flow.other_time) == (True, 0, 0)
@@ -74,7 +74,7 @@ def test_the_model_replays_itself(two_flows: suite.Case, run: daybreak.Run) -> N
 
 
 def test_the_model_answers_itself(two_flows: suite.Case, run: daybreak.Run) -> None:
-    flows = list(segments.flows(two_flows, run, "receiver"))
+    flows = list(segments.flows(run, "receiver"))
     assert [flow.flow for flow in flows] == ["cubic-0", "reno-1"]
     for flow in flows:
         assert (flow.is_identical, flow.other_time, flow.retransmissions) == (True, 0, 0)
@@ -108,7 +108,7 @@ def test_the_model_replays_both_ends_of_its_exchanges(tmp_path: Path) -> None:
     for case in suite.load(path):
         run = daybreak.run(segments.captured(case))
         (row,) = run.flows.iter_rows(named=True)
-        ends = [end for side in segments.SIDES for end in segments.flows(case, run, side)]
+        ends = [end for side in segments.SIDES for end in segments.flows(run, side)]
         assert [(end.is_identical, end.other_time) for end in ends] == [(True, 0)] * 2, case.name
         assert sum(end.retransmissions for end in ends) == row["retransmits"] > 0
         talk = conversations.read(run.capture, "receiver")[10_000]
@@ -132,7 +132,7 @@ def test_a_flow_whose_syn_never_arrives_is_a_row(tmp_path: Path) -> None:
     lossy["loss"] = 1 - 1e-9
     document["duration"] = "100 ms"
     run = daybreak.run(Scenario.parse(document))
-    ends = list(segments.flows(case, run, "receiver"))
+    ends = list(segments.flows(run, "receiver"))
     assert [type(end) for end in ends] == [segments.ReplayResult, segments.LeftOut]
     assert ends[1].why == "no SYN of it arrived before the run ended"
     found = segments.document(ends, programs={}, seeds=[1], quick=True)

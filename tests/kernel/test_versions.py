@@ -82,7 +82,7 @@ def test_the_model_of_each_version_stands_beside_its_kernel(tmp_path):
     plan = lowered(segments.captured(case), 1, f"kernel:{VERSION}").content
     assert {stack.linux for stack in plan.stacks} == {VERSION}
     run.manifest["engine"] = "kernel"
-    (replayed,) = segments.flows(case, run, "receiver")
+    (replayed,) = segments.flows(run, "receiver")
     assert replayed.same < replayed.segments
 
 

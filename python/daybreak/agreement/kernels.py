@@ -27,7 +27,6 @@ from .conversations import Columns
 from .page import label
 from .result import Document
 from .segments import LeftOut, ReplayResult, Side
-from .suite import Case
 
 PUSH = 8
 """The TCP flag that is counted separately, as in a replay."""
@@ -87,13 +86,12 @@ def compare(
     cases = segments.replayable(path, quick=quick, only=only, hz=hz, tso_max_bytes=tso_max_bytes)
     programs = {name: program(name) for name in (*names, MODEL)}
     claim(Path(out), "agreement", *result.RESULTS)
-    by_name = {case.name: case for case in cases}
     jobs = [(segments.captured(case), seed) for case in cases for seed in seeds]
     found: dict[str, dict[tuple[str, int, str, Side], End]] = {}
     for number, name in enumerate(names):
         done = run_many(
             jobs, engine=name, workers=workers, progress=_progress_of(progress, name, number, len(names)),
-            reduce=lambda run: list(_ends(by_name[run.manifest["name"]], run, sides)),
+            reduce=lambda run: list(_ends(run, sides)),
         )  # fmt: skip
         found[name] = {end.key: end for ends in done for end in ends}
     document = _document(found, programs=programs, seeds=seeds)
@@ -107,11 +105,11 @@ def check(kernels: Sequence[str]) -> None:
         raise ScenarioError(f"kernels: {','.join(kernels)}: expected two different ones or more, such as 6.1,6.12")
 
 
-def _ends(case: Case, run: Run, sides: Sequence[Side]) -> Iterator[End]:
+def _ends(run: Run, sides: Sequence[Side]) -> Iterator[End]:
     """The ends of a run's flows, with their replay and their segments as numbers."""
     fcts = dict(run.flows.select("flow_name", "fct_ns").iter_rows())
     for side in sides:
-        for one, talk in segments.replays(case, run, side):
+        for one, talk in segments.replays(run, side):
             empty: Columns = {name: np.zeros(0, np.uint64) for name in conversations.NAMES}
             sent, received = (empty, empty) if talk is None else (talk.sent, talk.received)
             if side == "receiver":

@@ -99,14 +99,13 @@ def replay(
     `tso_max_bytes` override these settings of the hosts. Raises ScenarioError, EngineError, OutputError, Interrupted.
     """
     cases = replayable(path, quick=quick, only=only, hz=hz, tso_max_bytes=tso_max_bytes)
-    by_name = {case.name: case for case in cases}
     claim(Path(out), "agreement", *result.RESULTS)
     done = run_many(
         [(captured(case), seed) for case in cases for seed in seeds],
         engine=engine,
         workers=workers,
         progress=_progress_of(progress, engine),
-        reduce=lambda run: {side: list(flows(by_name[run.manifest["name"]], run, side)) for side in sides},
+        reduce=lambda run: {side: list(flows(run, side)) for side in sides},
     )
     programs = {name: program(name) for name in dict.fromkeys((MODEL, engine))}
     found: dict[Side, Document] = {}
@@ -162,29 +161,29 @@ def captured(case: Case) -> Scenario:
     return Scenario.parse(document, source=f'suite, scenario "{case.name}", captured')
 
 
-def flows(case: Case, run: Run, side: Side) -> Iterator[ReplayResult | LeftOut]:
+def flows(run: Run, side: Side) -> Iterator[ReplayResult | LeftOut]:
     """Replays one end of every flow of a run of the captured scenario. Raises EngineError, OutputError."""
-    return (replayed for replayed, _ in replays(case, run, side))
+    return (replayed for replayed, _ in replays(run, side))
 
 
-def replays(case: Case, run: Run, side: Side) -> Iterator[tuple[ReplayResult | LeftOut, Conversation | None]]:
+def replays(run: Run, side: Side) -> Iterator[tuple[ReplayResult | LeftOut, Conversation | None]]:
     """As `flows`, with the captured conversation of each."""
-    seed = run.manifest["seed"]
-    plan = lowered(captured(case), seed, run.manifest["engine"])
+    name, seed = run.manifest["name"], run.seed
+    plan = lowered(run.scenario, seed, run.manifest["engine"])
     assert run.capture is not None
     talks = conversations.read(run.capture, side)
     for index, flow in enumerate(plan.content.flows):
         talk = talks.get(FIRST_PORT[kind(run.manifest["engine"])] + index)
         if talk is None:
             what = "it sent no SYN" if side == "sender" else "no SYN of it arrived"
-            yield LeftOut(case.name, seed, flow.name, f"{what} before the run ended"), None
+            yield LeftOut(name, seed, flow.name, f"{what} before the run ended"), None
             continue
         is_client = side == "sender"
         sent, received = (talk.sent, talk.received) if is_client else (talk.received, talk.sent)
         ours, summary = _native.replay(plan.json, index, is_client, sent, received)
         counts = {name: summary[name] for name in ("segments", "retransmissions", "same", "other_push", "other_time")}
         variant = plan.content.rules[flow.rule].name
-        yield ReplayResult(case.name, seed, flow.name, variant, **counts, model=len(ours["seq"])), talk
+        yield ReplayResult(name, seed, flow.name, variant, **counts, model=len(ours["seq"])), talk
 
 
 def document(
