@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
+#include "counts.h"
 #include "linux.h"
 #include "nic.h"
 #include "switch.h"
@@ -23,6 +24,12 @@ struct nic_request {
 	char name[16];
 };
 
+/* A host whose connections are counted one by one: its address and its device. */
+struct count_request {
+	__u32 address;
+	char name[16];
+};
+
 /* Until when to wait; in the answer the time at which the run was over, or all ones. */
 struct wait_request {
 	__u64 at_ns;
@@ -32,6 +39,7 @@ struct wait_request {
 #define DAYBREAK_NIC _IOW('d', 2, struct nic_request)
 #define DAYBREAK_START _IOW('d', 3, __u64)
 #define DAYBREAK_WAIT _IOWR('d', 4, struct wait_request)
+#define DAYBREAK_COUNT _IOW('d', 5, struct count_request)
 
 #define LONGEST_REPORT (1 << 20)
 #define LONGEST_MESSAGE 1024
@@ -64,6 +72,16 @@ static long make_nic(void __user *from)
 		return -EFAULT;
 	request.name[sizeof(request.name) - 1] = '\0';
 	return daybreak_nic(request.index, request.name, request.linear_bytes, request.page_bytes);
+}
+
+static long count_host(void __user *from)
+{
+	struct count_request request;
+
+	if (copy_from_user(&request, from, sizeof(request)))
+		return -EFAULT;
+	request.name[sizeof(request.name) - 1] = '\0';
+	return daybreak_count_host(request.name, request.address);
 }
 
 static long start_switch(void __user *from)
@@ -108,6 +126,8 @@ static long control_ioctl(struct file *file, unsigned int request, unsigned long
 		return start_switch(at);
 	case DAYBREAK_WAIT:
 		return wait_for_switch(at);
+	case DAYBREAK_COUNT:
+		return count_host(at);
 	default:
 		return -ENOTTY;
 	}

@@ -23,6 +23,7 @@ static struct {
 	long (*open)(void);
 	void (*start)(unsigned long zero_ns);
 	unsigned long (*send)(const struct daybreak_packet *packet, unsigned long now_ns);
+	void (*count)(const struct daybreak_counts *counts);
 	void (*advance)(unsigned long now_ns, struct daybreak_orders *orders);
 	long (*tell)(const void *report, unsigned long bytes);
 	unsigned long (*stopped)(void);
@@ -90,6 +91,7 @@ int daybreak_load(void)
 		return -1;
 	}
 	if (find(handle, "daybreak_switch_start", &library.start) || find(handle, "daybreak_switch_send", &library.send) ||
+	    find(handle, "daybreak_switch_count", &library.count) ||
 	    find(handle, "daybreak_switch_advance", &library.advance) ||
 	    find(handle, "daybreak_switch_tell", &library.tell) ||
 	    find(handle, "daybreak_switch_stopped", &library.stopped) ||
@@ -112,6 +114,11 @@ void daybreak_start(unsigned long zero_ns)
 unsigned long daybreak_send(const struct daybreak_packet *packet, unsigned long now_ns)
 {
 	return on_own_stack(library.send, (unsigned long)packet, now_ns);
+}
+
+void daybreak_count(const struct daybreak_counts *counts)
+{
+	on_own_stack(library.count, (unsigned long)counts, 0);
 }
 
 void daybreak_advance(unsigned long now_ns, struct daybreak_orders *orders)

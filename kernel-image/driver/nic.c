@@ -20,6 +20,7 @@
 #include <net/dst.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
+#include "counts.h"
 #include "linux.h"
 #include "nic.h"
 #include "switch.h"
@@ -145,7 +146,7 @@ static void deliver(const struct daybreak_order *order)
 	struct sk_buff *skb = (struct sk_buff *)order->handle;
 
 	if (order->deliver)
-		netif_receive_skb(received(skb, nics[order->nic]));
+		daybreak_receive(received(skb, nics[order->nic]));
 	kfree_skb(skb);
 }
 
@@ -163,6 +164,7 @@ static void advance(struct tasklet_struct *unused)
 		deliver(&orders.list[i]);
 	advancing = false;
 	if (orders.over && !daybreak_over) {
+		daybreak_count_rest();
 		daybreak_over = true;
 		wake_up_all(&daybreak_when_over);
 	}

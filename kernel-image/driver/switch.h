@@ -7,7 +7,7 @@
 #define DAYBREAK_SWITCH_H
 
 /* Changes with everything below. */
-#define DAYBREAK_ABI 2
+#define DAYBREAK_ABI 3
 
 #define DAYBREAK_NO_OWNER (~0U)
 
@@ -25,6 +25,18 @@ struct daybreak_packet {
 	/* The user whose socket it is from, or DAYBREAK_NO_OWNER. */
 	unsigned int owner;
 	unsigned int reserved;
+};
+
+/* What TCP has newly counted of a connection at one of its ends. */
+struct daybreak_counts {
+	unsigned int own_address;
+	unsigned int peer_address;
+	unsigned short own_port;
+	unsigned short peer_port;
+	unsigned int rtos;
+	unsigned int tlps;
+	unsigned int fast_recoveries;
+	unsigned int spurious;
 };
 
 /* What is to happen now with a packet. */
@@ -57,6 +69,8 @@ long daybreak_open(void);
 void daybreak_start(unsigned long zero_ns);
 /* Takes a packet. When the switch wants to be called then, or 0 if the packet is lost. */
 unsigned long daybreak_send(const struct daybreak_packet *packet, unsigned long now_ns);
+/* Adds to the counts of a connection. */
+void daybreak_count(const struct daybreak_counts *counts);
 /* Does what is due. The list is good until the next call of this function. */
 void daybreak_advance(unsigned long now_ns, struct daybreak_orders *orders);
 /* Takes a report of the init program. 0, or -1. */

@@ -77,7 +77,7 @@ def test_a_transfer_of_iperf3_is_found_and_its_output_kept(tmp_path):
     assert data["segments"] >= data["bytes"] // 1448
     # No goodput beyond the rate of the link.
     assert data["bytes"] * 8 / data["fct_ns"] < 10
-    assert data["rtos"] is None
+    assert data["rtos"] == 0
     programs = found.table("programs")
     assert programs["exit_code"].to_list() == [0, 0]
     assert programs["end"].to_list() == ["client", "server"]
@@ -283,7 +283,7 @@ def test_a_connection_has_the_congestion_control_and_the_window_of_the_end_that_
     found = run(scenario(flow, records={"window": "1 ms"}))
     (row,) = found.flows.iter_rows(named=True)
     (connection,) = found.connections.iter_rows(named=True)
-    assert (row["variant"], connection["variant"], row["rtos"]) == ("bbr", "bbr", None)
+    assert (row["variant"], connection["variant"], row["rtos"]) == ("bbr", "bbr", 0)
     window = found.window.filter(flow_name="a-0")
     assert set(window["variant"]) == {"bbr"} and window.filter(pl.col("cwnd") > 20).height > 10
     # BBR's rate is the link's, and so much is out as its window has.

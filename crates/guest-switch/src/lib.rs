@@ -9,12 +9,13 @@ use std::cell::UnsafeCell;
 use std::io::Write;
 use std::slice;
 
+use daybreak_guest::counters::Counters;
 use daybreak_guest::session::{Progress, Session};
 use daybreak_guest::skb::Skb;
 use daybreak_guest::switch::{Order, Origin};
 
 /// Version of this interface, as in `switch.h`.
-const ABI: u32 = 2;
+const ABI: u32 = 3;
 /// Calls between two reports of progress.
 const REPORT: u64 = 1 << 14;
 
@@ -30,6 +31,18 @@ pub struct RawPacket {
     checksum_is_partial: u32,
     owner: u32,
     reserved: u32,
+}
+
+/// `struct daybreak_counts`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct RawCounts {
+    addresses: [u32; 2],
+    ports: [u16; 2],
+    rtos: u32,
+    tlps: u32,
+    fast_recoveries: u32,
+    spurious: u32,
 }
 
 /// `struct daybreak_orders`.
@@ -106,6 +119,19 @@ pub unsafe extern "C" fn daybreak_switch_send(packet: *const RawPacket, now_ns: 
         (Origin { nic, owner }, Skb::new(handle, headers, length, checksum_is_partial != 0))
     };
     session.send(now_ns, from, skb).unwrap_or(0)
+}
+
+/// Adds to the counts of a connection.
+///
+/// # Safety
+/// `counts` must be valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn daybreak_switch_count(counts: *const RawCounts) {
+    let Some(session) = &mut library().session else { return };
+    // SAFETY: see above.
+    let RawCounts { addresses, ports, rtos, tlps, fast_recoveries, spurious } = unsafe { *counts };
+    let socket = [(addresses[0], ports[0]), (addresses[1], ports[1])];
+    session.count(socket, Counters { rtos, tlps, fast_recoveries, spurious });
 }
 
 /// Does what is due.

@@ -1,5 +1,8 @@
 //! The kernel's counters of a namespace's connections (`/proc/net/netstat`). Every sender that shares a NIC has a
-//! namespace of its own, so these count one flow, unless flows share cached metrics.
+//! namespace of its own, so these count one flow, unless flows share cached metrics. Programs share that of their host:
+//! there the driver (`kernel-image/driver/counts.c`) counts for each connection.
+
+use std::ops::AddAssign;
 
 use crate::error::GuestError;
 use crate::system::{self, Fd};
@@ -23,6 +26,15 @@ const RTOS: [&str; 1] = ["TCPTimeouts"];
 const TLPS: [&str; 1] = ["TCPLossProbes"];
 const FAST_RECOVERIES: [&str; 2] = ["TCPSackRecovery", "TCPRenoRecovery"];
 const SPURIOUS: [&str; 4] = ["TCPFullUndo", "TCPPartialUndo", "TCPDSACKUndo", "TCPLossUndo"];
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, added: Self) {
+        self.rtos += added.rtos;
+        self.tlps += added.tlps;
+        self.fast_recoveries += added.fast_recoveries;
+        self.spurious += added.spurious;
+    }
+}
 
 impl Counters {
     /// The counters of a namespace, in which the calling thread remains.

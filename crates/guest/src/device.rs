@@ -18,12 +18,19 @@ const OPEN: u32 = 0x6401;
 const NIC: u32 = 1 << 30 | (size_of::<NicRequest>() as u32) << 16 | 0x6402;
 const START: u32 = 1 << 30 | (size_of::<u64>() as u32) << 16 | 0x6403;
 const WAIT: u32 = 3 << 30 | (size_of::<u64>() as u32) << 16 | 0x6404;
+const COUNT: u32 = 1 << 30 | (size_of::<CountRequest>() as u32) << 16 | 0x6405;
 
 #[repr(C)]
 struct NicRequest {
     index: u32,
     linear_bytes: u32,
     page_bytes: u32,
+    name: [u8; 16],
+}
+
+#[repr(C)]
+struct CountRequest {
+    address: u32,
     name: [u8; 16],
 }
 
@@ -43,11 +50,14 @@ impl Device {
     /// Makes the NIC with this index in the layout, in the network namespace of the calling thread.
     pub fn nic(&self, index: u32, name: &str, buffers: ReceiveBuffers) -> Result<(), GuestError> {
         let ReceiveBuffers { linear_bytes, page_bytes } = buffers;
-        let mut request = NicRequest { index, linear_bytes, page_bytes, name: [0; 16] };
-        for (to, from) in request.name.iter_mut().zip(name.bytes().take(15)) {
-            *to = from;
-        }
+        let mut request = NicRequest { index, linear_bytes, page_bytes, name: c_name(name) };
         self.ask(NIC, &mut request, &format!("make the NIC {index}"))
+    }
+
+    /// Counts for each TCP connection of the calling thread's network namespace, which has this address and device, but
+    /// no neighbours yet.
+    pub fn count(&self, address: u32, name: &str) -> Result<(), GuestError> {
+        self.ask(COUNT, &mut CountRequest { address, name: c_name(name) }, "count for each connection")
     }
 
     /// The plan's clock starts when the monotonic clock shows this.
@@ -81,4 +91,13 @@ impl Device {
         let length = (&self.0).read(&mut text).unwrap_or(0);
         GuestError::Switch(String::from_utf8_lossy(&text[..length]).into_owned())
     }
+}
+
+/// A device's name as the kernel has it: up to 15 bytes and a zero.
+fn c_name(name: &str) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    for (to, from) in bytes.iter_mut().zip(name.bytes().take(15)) {
+        *to = from;
+    }
+    bytes
 }

@@ -2,9 +2,10 @@
 
 use daybreak_host::{Datagram, Exchanges, Received};
 use daybreak_plan::{Application, Flow};
-use daybreak_trace::{DatagramRow, ExchangeRow, FlowRow, NEVER_NS, UNKNOWN};
+use daybreak_trace::{DatagramRow, ExchangeRow, FlowRow, NEVER_NS};
 use daybreak_units::{Duration, Instant};
 
+use crate::counters::Counters;
 use crate::headers::{Headers, Protocol, flags};
 use crate::track::{Place, Track};
 
@@ -39,6 +40,8 @@ pub struct Connection {
     acknowledged: Option<Instant>,
     /// When it was closed in both directions or reset.
     closed: Option<Instant>,
+    /// What the kernel has counted at both ends.
+    counters: Counters,
 }
 
 /// The datagrams of a flow.
@@ -88,6 +91,7 @@ impl TrackedFlow {
                 fins: [false; 2],
                 acknowledged: None,
                 closed: None,
+                counters: Counters::default(),
             })),
             Protocol::Udp(_) | Protocol::Other(_) => Self::Packets(Box::default(), now),
         }
@@ -123,6 +127,13 @@ impl TrackedFlow {
                 Some(Place::of(Datagram { number: datagrams.sent - 1, sent_at: now }, headers.payload))
             }
             _ => None,
+        }
+    }
+
+    /// The kernel has newly counted this at one end of the connection.
+    pub fn count(&mut self, added: Counters) {
+        if let Self::Connection(connection) = self {
+            connection.counters += added;
         }
     }
 
@@ -224,8 +235,8 @@ impl Connection {
         let again = |syns: u64| syns.saturating_sub(1);
         row.retransmits = self.ways.iter().map(|way| way.retransmits).sum::<u64>()
             + self.syns.iter().map(|&syns| again(syns)).sum::<u64>();
-        // The kernel counts these for a host, not for a connection.
-        (row.rtos, row.tlps, row.fast_recoveries, row.spurious) = (UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN);
+        let Counters { rtos, tlps, fast_recoveries, spurious } = self.counters;
+        (row.rtos, row.tlps, row.fast_recoveries, row.spurious) = (rtos, tlps, fast_recoveries, spurious);
     }
 }
 
@@ -269,9 +280,19 @@ mod tests {
         assert_eq!((row(&flow).bytes, row(&flow).end_ns), (0, NEVER_NS));
         pass(&mut flow, 80, &headers(531, 172, flags::ACK | flags::FIN, 0), false);
         assert!(flow.is_closed());
-        let FlowRow { bytes, start_ns, end_ns, fct_ns, segments, retransmits, delivered_bytes, rtos, .. } = row(&flow);
+        let FlowRow { bytes, start_ns, end_ns, fct_ns, segments, retransmits, delivered_bytes, .. } = row(&flow);
         assert_eq!((bytes, delivered_bytes, segments, retransmits), (100, 100, 3, 2), "the SYN was sent again, too");
-        assert_eq!((start_ns, end_ns, fct_ns, rtos), (10_000, 71_000, 61_000, UNKNOWN));
+        assert_eq!((start_ns, end_ns, fct_ns), (10_000, 71_000, 61_000));
+    }
+
+    #[test]
+    fn a_connection_has_what_was_counted_at_both_of_its_ends() {
+        let mut flow = TrackedFlow::found(&headers(100, 0, flags::SYN, 0), Instant::ZERO);
+        flow.count(Counters { rtos: 1, tlps: 2, fast_recoveries: 3, spurious: 4 });
+        flow.count(Counters { rtos: 10, ..Counters::default() });
+        let mut row = FlowRow::default();
+        flow.fill(&mut row);
+        assert_eq!((row.rtos, row.tlps, row.fast_recoveries, row.spurious), (11, 2, 3, 4));
     }
 
     #[test]

@@ -77,6 +77,9 @@ pub fn make(plan: &Plan, layout: &Layout, device: &Device) -> Result<Hosts, Gues
     }
     for (index, (end, namespace)) in (0..).zip(layout.ends.iter().zip(&hosts.ends)) {
         system::enter_network(namespace)?;
+        if end.rule.is_some() {
+            device.count(End::ip(index), NIC)?;
+        }
         let interface = host(plan, index, end)?;
         let nic = &layout.nics[end.nic as usize];
         if !nic.shared {

@@ -154,6 +154,7 @@ fn outcomes(plan: &Plan, layout: &Layout, hosts: &Hosts, flows: &Flows) -> Resul
     let mut outcomes = Vec::new();
     for (index, (flow, &(src, dst))) in plan.flows.iter().zip(&layout.flows).enumerate() {
         let mut outcome = Outcome { flow: index as u32, ..Outcome::default() };
+        let mut counters = Counters::default();
         let [src_sends, dst_sends] = flow.application.writers();
         let ends = [(src_sends, src, flows.client(index)), (dst_sends, dst, flows.server(index))];
         for (_, end, socket) in ends.into_iter().filter(|&(sends, ..)| sends) {
@@ -164,14 +165,11 @@ fn outcomes(plan: &Plan, layout: &Layout, hosts: &Hosts, flows: &Flows) -> Resul
             }
             // Senders that share a namespace are counted together, at the first of them.
             if !std::mem::replace(&mut counted[end as usize], true) {
-                let Counters { rtos, tlps, fast_recoveries, spurious } = Counters::of(&hosts.ends[end as usize])?;
-                outcome.rtos += rtos;
-                outcome.tlps += tlps;
-                outcome.fast_recoveries += fast_recoveries;
-                outcome.spurious += spurious;
+                counters += Counters::of(&hosts.ends[end as usize])?;
             }
         }
-        outcomes.push(outcome);
+        let Counters { rtos, tlps, fast_recoveries, spurious } = counters;
+        outcomes.push(Outcome { rtos, tlps, fast_recoveries, spurious, ..outcome });
     }
     Ok(outcomes)
 }

@@ -15,11 +15,13 @@ use daybreak_trace::{
 use daybreak_units::Instant;
 
 use crate::capture::Capture;
+use crate::counters::Counters;
 use crate::error::GuestError;
 use crate::layout::{Layout, runs_programs};
 use crate::report::{Outcome, Report, SocketRow};
 use crate::results::{self, Totals};
 use crate::skb::Skb;
+use crate::sockets::SocketAddress;
 use crate::switch::{Order, Origin, Switch};
 
 /// The plan, in the directory in which the kernel was started.
@@ -97,6 +99,13 @@ impl Session {
                 self.failure.get_or_insert_with(|| error.to_string());
                 None
             }
+        }
+    }
+
+    /// The kernel has newly counted this at one end of a program's connection: its own address, then its peer's.
+    pub fn count(&mut self, socket: [SocketAddress; 2], added: Counters) {
+        if let Some(switch) = &mut self.switch {
+            switch.count(socket, added);
         }
     }
 

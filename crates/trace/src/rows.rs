@@ -5,7 +5,7 @@ use crate::table::{Description, table};
 
 /// The value of a time column for an event that did not happen by the end of the run.
 pub const NEVER_NS: u64 = u64::MAX;
-/// An unknown count.
+/// A congestion control that never was known.
 pub const UNKNOWN: u32 = u32::MAX;
 
 table! {
@@ -29,7 +29,7 @@ table! {
         segments: u64,
         /// Retransmitted segments, including SYNs and SYN-ACKs.
         retransmits: u64,
-        /// Retransmission timeouts that fired; [`UNKNOWN`] for a program's connection, like the next three.
+        /// Retransmission timeouts that fired.
         rtos: u32,
         /// Tail loss probes sent (RFC 8985, section 7).
         tlps: u32,

@@ -73,7 +73,7 @@ def size_rows(runs: Iterable[pl.DataFrame]) -> list[dict[str, Any]]:
 
 
 def counted(number: int | None) -> str:
-    """A count; unknown for some connections of programs."""
+    """A count; unknown for programs' connections in runs of earlier versions."""
     return "-" if number is None else str(number)
 
 

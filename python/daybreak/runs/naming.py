@@ -46,8 +46,9 @@ STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 NEVER_NS = 2**64 - 1
 """An engine's mark of a time that did not come before the end of the run."""
 UNKNOWN = NO_STATUS = 2**32 - 1
-"""Its mark of an unknown count, and of the exit code or signal that a program does not have."""
+"""Its mark of an unknown count or congestion control, and of the exit code or signal that a program does not have."""
 _NO_VALUE = {
+    # Earlier versions did not count the last four for programs' connections.
     "flows": {"bytes": 0, "end_ns": NEVER_NS, "fct_ns": NEVER_NS}
     | dict.fromkeys(("rtos", "tlps", "fast_recoveries", "spurious"), UNKNOWN),
     "programs": {"start_ns": NEVER_NS, "end_ns": NEVER_NS, "exit_code": NO_STATUS, "signal": NO_STATUS},

@@ -21,6 +21,7 @@ use self::nic::{Entries, Entry, Nic};
 pub use self::watch::Order;
 use self::watch::Watch;
 use crate::capture::Capture;
+use crate::counters::Counters;
 use crate::discover::{Discovery, PacketOwner};
 use crate::error::GuestError;
 use crate::events::{Event, Events};
@@ -29,6 +30,7 @@ use crate::headers::{Headers, Protocol};
 use crate::layout::{Layout, delivers, ports};
 use crate::lookahead;
 use crate::skb::Skb;
+use crate::sockets::SocketAddress;
 
 /// A direction of a flow.
 #[derive(Clone, Copy, Debug)]
@@ -205,6 +207,13 @@ impl<P: Probe> Switch<P> {
                 Some((self.flows.len() as u32 - 1, true))
             }
         })
+    }
+
+    /// The kernel has newly counted this at one end of a program's connection: its own address, then its peer's.
+    pub fn count(&mut self, socket: [SocketAddress; 2], added: Counters) {
+        if let Some((flow, _)) = self.discovery.of_socket(socket) {
+            self.flows[flow as usize].count(added);
+        }
     }
 
     /// The client of a flow has ended, or all of them and their servers with them: at `now`, which lies ahead.
