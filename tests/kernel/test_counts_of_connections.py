@@ -1,6 +1,7 @@
 """Timeouts, probes and recoveries of a program's connections, against what the host's kernel says of them."""
 
 from base64 import b64encode
+from collections import Counter
 from typing import Any
 
 import polars as pl
@@ -16,10 +17,22 @@ from daybreak.scenario import Scenario
 if LACKING:
     pytest.skip(f"counts of programs' connections are left out: {LACKING}", allow_module_level=True)
 
+PROGRAMS = ("lossy-client", "lossy-server", "clean-server")
 COUNTS = ("rtos", "tlps", "fast_recoveries", "spurious")
 NETSTAT = """
+import socket, struct, sys, threading, time
+LAST_ACK = 9
 KINDS = (("TCPTimeouts",), ("TCPLossProbes",), ("TCPSackRecovery", "TCPRenoRecovery"),
          ("TCPFullUndo", "TCPPartialUndo", "TCPDSACKUndo", "TCPLossUndo"))
+
+def show_timeouts(connection, port):
+    # struct tcp_info of Linux 6.7 and later: total_rto, 16 bits, after the receiver's and the sender's windows.
+    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+    while info[0] == LAST_ACK:
+        time.sleep(0.01)
+        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+    if len(info) > 240:
+        print("rtos", port, struct.unpack_from("=H", info, 240)[0])
 
 def show_counters():
     names, numbers = (line.split()[1:] for line in open("/proc/net/netstat") if line.startswith("TcpExt:"))
@@ -27,18 +40,13 @@ def show_counters():
     print(*(sum(of[name] for name in kind) for kind in KINDS))
 """
 SENDS = """
-import socket, struct, sys, threading, time
-
 def send(host, port, size):
     with socket.create_connection((host, port)) as connection:
         connection.sendall(bytes(size))
         connection.shutdown(socket.SHUT_WR)
         while connection.recv(1 << 16):
             pass
-        # struct tcp_info of Linux 6.7 and later: total_rto, 16 bits, after the receiver's and the sender's windows.
-        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
-        if len(info) > 240:
-            print("rtos", port, struct.unpack_from("=H", info, 240)[0])
+        show_timeouts(connection, port)
 
 sizes = dict(enumerate((200_000, 300_000, 400_000, 500_000), 7000))
 threads = [threading.Thread(target=send, args=(host, port, size))
@@ -51,17 +59,17 @@ time.sleep(0.1)
 show_counters()
 """  # noqa: E501
 TAKES = """
-import socket, sys, threading
-
-def take(listening):
+def take(listening, port):
     there, _ = listening.accept()
     while there.recv(1 << 16):
         pass
     there.sendall(bytes(100_000))
-    there.close()
+    there.shutdown(socket.SHUT_WR)
+    show_timeouts(there, port)
 
-listening = [socket.create_server(("", int(port))) for port in sys.argv[1:]]
-threads = [threading.Thread(target=take, args=(one,)) for one in listening]
+ports = [int(port) for port in sys.argv[1:]]
+listening = [socket.create_server(("", port)) for port in ports]
+threads = [threading.Thread(target=take, args=both) for both in zip(listening, ports)]
 for thread in threads:
     thread.start()
 for thread in threads:
@@ -119,7 +127,7 @@ def test_counts_of_a_hosts_connections_are_its_kernels_and_each_connection_has_i
     found = run(0.1)
     counted = by_port(found)
     assert sorted(counted) == [7000, 7001, 7002, 7003]
-    at_ends = [lines(found, program)[-1] for program in ("lossy-client", "lossy-server", "clean-server")]
+    at_ends = [lines(found, program)[-1] for program in PROGRAMS]
     of_kernels = [sum(map(int, of_kind)) for of_kind in zip(*at_ends, strict=True)]
     assert of_kernels == [sum(row[name] for row in counted.values()) for name in COUNTS]
     for port, row in counted.items():
@@ -138,6 +146,8 @@ def test_timeouts_of_each_connection_are_those_of_its_socket(version):
     except NoImage as error:
         pytest.skip(f"left out without Linux {version}, whose sockets count timeouts: {error}")
     found = run(0.2, f"kernel:{version}")
-    of_sockets = {int(line[1]): int(line[2]) for line in lines(found, "lossy-client") if line[0] == "rtos"}
+    of_sockets: Counter[int] = Counter()
+    for program in PROGRAMS:
+        of_sockets.update({int(line[1]): int(line[2]) for line in lines(found, program) if line[0] == "rtos"})
     assert of_sockets == {port: row["rtos"] for port, row in by_port(found).items()}
     assert max(of_sockets.values()) > 10
