@@ -45,12 +45,20 @@ struct socket_ends {
 	u16 peer_port;
 };
 
-struct host {
-	struct net *net;
-	/* The device's own, but for the one that writes a header, and without a cache of headers that passes it by. */
-	struct header_ops header_ops;
+struct host;
+
+/* In place of a device's header operations: its own, but for the one that writes a header, and without a cache. */
+struct hook {
+	struct header_ops ops;
 	int (*write_header)(struct sk_buff *skb, struct net_device *dev, unsigned short type, const void *to,
 			    const void *from, unsigned int length);
+	struct host *host;
+};
+
+struct host {
+	struct net *net;
+	/* The switch knows no connection of a host with itself; what is counted for those belongs to no other. */
+	struct hook nic, loopback;
 	/* Reported so far. */
 	unsigned int reported[KINDS];
 	/* Connection of the packet that was sent or received last. */
@@ -115,7 +123,8 @@ static const struct tcphdr *tcp_of(const struct iphdr *ip)
 static int write_header(struct sk_buff *skb, struct net_device *dev, unsigned short type, const void *to,
 			const void *from, unsigned int length)
 {
-	struct host *host = container_of(dev->header_ops, struct host, header_ops);
+	const struct hook *hook = container_of(dev->header_ops, struct hook, ops);
+	struct host *host = hook->host;
 	const struct iphdr *ip = ip_hdr(skb);
 	const struct tcphdr *tcp = type == ETH_P_IP ? tcp_of(ip) : NULL;
 
@@ -130,7 +139,7 @@ static int write_header(struct sk_buff *skb, struct net_device *dev, unsigned sh
 		}
 		host->last = ends;
 	}
-	return host->write_header(skb, dev, type, to, from, length);
+	return hook->write_header(skb, dev, type, to, from, length);
 }
 
 void daybreak_receive(struct sk_buff *skb)
@@ -162,6 +171,18 @@ void daybreak_count_rest(void)
 		report(host, &host->last, ALL);
 }
 
+static void attach(struct hook *hook, struct host *host, struct net_device *dev)
+{
+	hook->host = host;
+	hook->write_header = dev->header_ops->create;
+	hook->ops = *dev->header_ops;
+	hook->ops.create = write_header;
+	/* Headers from a cache would pass it by. */
+	hook->ops.cache = NULL;
+	hook->ops.cache_update = NULL;
+	dev->header_ops = &hook->ops;
+}
+
 int daybreak_count_host(const char *device, u32 address)
 {
 	struct host *host = kzalloc(sizeof(*host), GFP_KERNEL);
@@ -175,12 +196,8 @@ int daybreak_count_host(const char *device, u32 address)
 	dev = __dev_get_by_name(host->net, device);
 	error = dev ? xa_insert(&hosts, address, host, GFP_KERNEL) : -ENODEV;
 	if (!error) {
-		host->write_header = dev->header_ops->create;
-		host->header_ops = *dev->header_ops;
-		host->header_ops.create = write_header;
-		host->header_ops.cache = NULL;
-		host->header_ops.cache_update = NULL;
-		dev->header_ops = &host->header_ops;
+		attach(&host->nic, host, dev);
+		attach(&host->loopback, host, host->net->loopback_dev);
 	}
 	rtnl_unlock();
 	if (error)
