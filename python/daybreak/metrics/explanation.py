@@ -28,7 +28,7 @@ follow the migration study's reading of its figures (section V).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -47,6 +47,31 @@ _PROBE_RTTS = 2
 """A tail loss probe is sent no sooner than after this many smoothed RTTs (RFC 8985, section 7.2)."""
 
 Array = np.ndarray[Any, Any]
+Columns = Mapping[str, Array]
+"""Columns of one flow."""
+
+
+class _ByFlow:
+    """Columns of a table, of each flow apart. A query of polars for each flow would take longer than all else."""
+
+    def __init__(self, frame: pl.DataFrame, **columns: pl.Expr) -> None:
+        by_flow = frame.select(_flow=pl.col("flow"), **columns).sort("_flow", maintain_order=True)
+        self._flows = by_flow["_flow"].to_numpy()
+        self._columns = {name: by_flow[name].to_numpy() for name in columns}
+
+    @classmethod
+    def of_bins(cls, bins: pl.DataFrame, scope: str) -> Self:
+        """The bins of one scope."""
+        frame = bins.filter(pl.col("scope") == scope).rename({"id": "flow"})
+        return cls(frame, start_ns=_whole("start_ns"), bytes=_whole("bytes"))
+
+    def __getitem__(self, flow: int) -> Columns:
+        first, last = (np.searchsorted(self._flows, flow, side=side) for side in ("left", "right"))
+        return {name: column[first:last] for name, column in self._columns.items()}
+
+
+def _whole(name: str) -> pl.Expr:
+    return pl.col(name).fill_null(0).cast(pl.Int64)
 
 
 def table(
@@ -69,22 +94,26 @@ def table(
     positive("bin_ns", bin_ns)
     check_columns("window", window, ("flow", "time_ns", "in_flight", "srtt_ns", "state"))
     check_columns("shares", shares, ("flow", "start_ns", "end_ns", "share_bps", "fills_bytes"))
-    of_flow = {
-        name: {key[0]: part for key, part in frame.partition_by("flow", as_dict=True, maintain_order=True).items()}
-        for name, frame in (
-            ("window", window), ("drops", drops), ("shares", shares),
-            ("tapped", bins.filter(pl.col("scope") == "tap").rename({"id": "flow"})),
-            ("delivered", bins.filter(pl.col("scope") == "delivered").rename({"id": "flow"})),
-        )
-    }  # fmt: skip
-    empty = {
-        "window": window.clear(), "drops": drops.clear(), "shares": shares.clear(), "tapped": bins.clear(),
-        "delivered": bins.clear(),
+    state = pl.col("state")
+    tables = {
+        "window": _ByFlow(
+            window, time_ns=_whole("time_ns"), in_flight=_whole("in_flight"), srtt_ns=_whole("srtt_ns"),
+            in_recovery=state == _RECOVERY, in_loss=state == _LOSS,
+        ),
+        "drops": _ByFlow(
+            drops, time_ns=_whole("time_ns"), seq=_whole("seq"), data=pl.col("data"),
+            by_night=pl.col("reason").is_in(_NIGHT),
+        ),
+        "shares": _ByFlow(
+            shares, start_ns=_whole("start_ns"), share_bps=pl.col("share_bps"), fills_bytes=pl.col("fills_bytes")
+        ),
+        "tapped": _ByFlow.of_bins(bins, "tap"),
+        "delivered": _ByFlow.of_bins(bins, "delivered"),
     }  # fmt: skip
     rows = []
     for row in flows.drop_nulls("fct_ns").iter_rows(named=True):
         flow = row["flow"]
-        mine = {name: tables.get(flow, empty[name]) for name, tables in of_flow.items()}
+        mine = {name: table[flow] for name, table in tables.items()}
         parts = _parts(row["start_ns"], row["end_ns"], mine, bin_ns, packet_bytes[flow])
         known = {name: row[name] for name in ("flow", "flow_name", "group", "variant", "fct_ns")}
         rows.append(known | dict(zip(COLUMNS, parts, strict=True)))
@@ -116,11 +145,10 @@ def rows(flows: pl.DataFrame, groups: pl.DataFrame, *, most_flows: int) -> list[
     return [(name, fct, parts) for name, (fct, *parts) in found]
 
 
-def _parts(start: int, end: int, mine: Mapping[str, pl.DataFrame], bin_ns: int, packet: int) -> list[int]:
+def _parts(start: int, end: int, mine: Mapping[str, Columns], bin_ns: int, packet: int) -> list[int]:
     """Nanoseconds of each part of one flow."""
     shares, samples = mine["shares"], mine["window"]
-    times = samples["time_ns"].to_numpy().astype(np.int64)
-    share_starts = shares["start_ns"].to_numpy()
+    times, share_starts = samples["time_ns"], shares["start_ns"]
     first, last = start // bin_ns, -(-end // bin_ns)
     lost, repaired, by_night, of_handshake = _missing(mine["drops"], mine["delivered"], samples, bin_ns)
     edges = np.arange(first, last + 1) * bin_ns
@@ -131,10 +159,9 @@ def _parts(start: int, end: int, mine: Mapping[str, pl.DataFrame], bin_ns: int, 
         return [0] * len(PARTS)
 
     at_share = np.searchsorted(share_starts, begins, side="right") - 1
-    share = shares["share_bps"].to_numpy()[at_share]
-    fills = shares["fills_bytes"].to_numpy()[at_share]
+    share, fills = (shares[name][at_share] for name in ("share_bps", "fills_bytes"))
     at_sample = np.searchsorted(times, begins, side="right")
-    in_flight = np.concatenate(([0], samples["in_flight"].to_numpy().astype(np.int64) * packet))[at_sample]
+    in_flight = np.concatenate(([0], samples["in_flight"] * packet))[at_sample]
 
     cause = np.where(in_flight < fills, _NUMBER["ramp_up"], _NUMBER["queueing"])
 
@@ -144,10 +171,10 @@ def _parts(start: int, end: int, mine: Mapping[str, pl.DataFrame], bin_ns: int, 
 
     is_any_missing = is_missing(np.ones_like(by_night))
     cause = np.where(is_any_missing, _NUMBER["fast_recovery"], cause)
-    awaits_timer = is_any_missing & np.append(_timers(samples, times), False)[at_sample]
+    awaits_timer = is_any_missing & np.append(_timers(samples), False)[at_sample]
     cause = np.where(awaits_timer | is_missing(of_handshake), _NUMBER["timeout"], cause)
     cause = np.where(is_missing(by_night), _NUMBER["night_loss"], cause)
-    episodes = _episodes(end, samples, times, (lost, repaired, by_night))
+    episodes = _episodes(end, samples, (lost, repaired, by_night))
     recovery = np.concatenate(([-1], episodes))[at_sample]
     cause = np.where(recovery >= 0, recovery, cause)
     cause = np.where(share == 0, _NUMBER["circuit_wait"], cause)
@@ -155,9 +182,9 @@ def _parts(start: int, end: int, mine: Mapping[str, pl.DataFrame], bin_ns: int, 
     bins = begins // bin_ns - first
     capacity = np.bincount(bins, weights=share.astype(float) * lengths / 8e9, minlength=last - first)
     received = np.zeros(last - first)
-    slots = mine["tapped"]["start_ns"].to_numpy().astype(np.int64) // bin_ns - first
+    slots = mine["tapped"]["start_ns"] // bin_ns - first
     inside = (slots >= 0) & (slots < received.size)
-    np.add.at(received, slots[inside], mine["tapped"]["bytes"].to_numpy().astype(float)[inside])
+    np.add.at(received, slots[inside], mine["tapped"]["bytes"].astype(float)[inside])
     part = np.minimum(1.0, np.divide(received, capacity, out=np.zeros_like(received), where=capacity > 0))
     transfer = np.where(share == 0, 0, np.floor(part[bins] * lengths)).astype(np.int64)
     # Sums of integers, not of floats: a long flow has more nanoseconds than a float is exact for.
@@ -167,45 +194,42 @@ def _parts(start: int, end: int, mine: Mapping[str, pl.DataFrame], bin_ns: int, 
     return [int(number) for number in lost]
 
 
-def _missing(
-    drops: pl.DataFrame, delivered: pl.DataFrame, samples: pl.DataFrame, bin_ns: int
-) -> tuple[Array, Array, Array, Array]:
+def _missing(drops: Columns, delivered: Columns, samples: Columns, bin_ns: int) -> tuple[Array, Array, Array, Array]:
     """For each lost packet of data, SYN or SYN-ACK the time of the loss, the time when the receiver had everything up
     to it, or the sender was connected, whether it was lost to a night, and whether it is of the handshake."""
-    measured = samples.filter(pl.col("srtt_ns") > 0)["time_ns"].to_list()
-    connected = int(measured[0]) if measured else 0
+    measured = samples["time_ns"][samples["srtt_ns"] > 0]
+    connected = int(measured[0]) if measured.size else 0
     # Nothing but the handshake precedes the first sample of an RTT.
-    before = pl.col("time_ns") < connected
-    drops = drops.with_columns(of_handshake=before).filter(pl.col("data") | before)
-    lost = drops["time_ns"].to_numpy().astype(np.int64)
-    ends = delivered["start_ns"].to_numpy().astype(np.int64) + bin_ns
-    in_order = np.cumsum(delivered["bytes"].to_numpy().astype(np.int64))
+    before = drops["time_ns"] < connected
+    counts = drops["data"].astype(bool) | before
+    lost, seq, of_handshake, by_night = (
+        column[counts] for column in (drops["time_ns"], drops["seq"], before, drops["by_night"])
+    )
+    ends = delivered["start_ns"] + bin_ns
     # The first byte of the payload has the sequence number 1.
-    at = np.searchsorted(in_order, drops["seq"].fill_null(0).to_numpy().astype(np.int64), side="left")
-    of_handshake = drops["of_handshake"].to_numpy()
-    repaired = np.where(of_handshake, connected, np.concatenate((ends, [np.iinfo(np.int64).max]))[at])
+    at = np.searchsorted(np.cumsum(delivered["bytes"]), seq, side="left")
+    repaired = np.where(of_handshake, connected, np.append(ends, np.iinfo(np.int64).max)[at])
     # The receiver may have had a copy of a packet that was lost again.
     ever = repaired > lost
-    return lost[ever], repaired[ever], drops["reason"].is_in(_NIGHT).to_numpy()[ever], of_handshake[ever]
+    return lost[ever], repaired[ever], by_night[ever], of_handshake[ever]
 
 
-def _timers(samples: pl.DataFrame, times: Array) -> Array:
+def _timers(samples: Columns) -> Array:
     """Whether a timer fired at each sample that leaves the state open: the one of RACK, which is detection, starts
     Recovery."""
-    srtt = samples["srtt_ns"].fill_null(0).to_numpy().astype(np.int64)
+    srtt, times = samples["srtt_ns"], samples["time_ns"]
     found = np.zeros(len(srtt), dtype=bool)
     found[1:] = (srtt[1:] > 0) & (np.diff(srtt) == 0) & (np.diff(times) >= _PROBE_RTTS * srtt[1:])
-    return np.asarray(found & (samples["state"] != _RECOVERY).to_numpy())
+    return np.asarray(found & ~samples["in_recovery"])
 
 
-def _episodes(end: int, samples: pl.DataFrame, times: Array, missing: tuple[Array, Array, Array]) -> Array:
+def _episodes(end: int, samples: Columns, missing: tuple[Array, Array, Array]) -> Array:
     """The cause of the episode between each sample and the next, -1 outside of episodes."""
-    state = samples["state"].to_numpy()
-    is_loss = state == _LOSS
+    times, is_loss = samples["time_ns"], samples["in_loss"].copy()
     # The time before a sample in state Loss was spent waiting for the timeout.
     is_loss[:-1] |= is_loss[1:]
-    is_lossy = is_loss | (state == _RECOVERY)
-    found = np.full(len(state), -1)
+    is_lossy = is_loss | samples["in_recovery"]
+    found = np.full(len(times), -1)
     edges = np.flatnonzero(np.diff(np.concatenate(([0], is_lossy.astype(np.int8), [0]))))
     lost, repaired, by_night = missing
     for opened, closed in edges.reshape(-1, 2):
