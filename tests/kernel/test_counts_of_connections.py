@@ -77,6 +77,29 @@ for thread in threads:
 show_counters()
 """
 
+TALKS = """
+def echo(listening):
+    there, _ = listening.accept()
+    while there.recv(1):
+        time.sleep(0.02)
+        there.sendall(b"yes")
+
+listening = socket.create_server(("127.0.0.1", 6000))
+threading.Thread(target=echo, args=(listening,), daemon=True).start()
+with socket.create_connection(("127.0.0.1", 6000)) as to_itself, socket.create_connection((sys.argv[1], 7000)) as out:
+    to_itself.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for _ in range(20):
+        # The second of two segments is acknowledged late, and probed before.
+        to_itself.sendall(b"?")
+        to_itself.sendall(b"?")
+        out.sendall(bytes(5_000))
+        to_itself.recv(3)
+    out.shutdown(socket.SHUT_WR)
+    while out.recv(1 << 16):
+        pass
+show_counters()
+"""
+
 
 def python(text: str, *arguments: str) -> dict[str, Any]:
     content = {"program.py": b64encode(text.encode()).decode()}
@@ -151,3 +174,20 @@ def test_timeouts_of_each_connection_are_those_of_its_socket(version):
         of_sockets.update({int(line[1]): int(line[2]) for line in lines(found, program) if line[0] == "rtos"})
     assert of_sockets == {port: row["rtos"] for port, row in by_port(found).items()}
     assert max(of_sockets.values()) > 10
+
+
+def test_what_a_host_counts_of_its_connection_with_itself_is_of_no_other():
+    link = {"rate": "1 Gbit/s", "delay": "100 us"}
+    application = {"client": python(NETSTAT + TALKS, "{server}"), "server": python(NETSTAT + TAKES, "7000")}
+    found = daybreak.run(
+        Scenario.parse({
+            "name": "talks to itself", "duration": "20 s",
+            "nodes": [{"name": "host"}, {"name": "a"}], "links": [{"from": "host", "to": "a"} | link],
+            "flows": [{"name": "f", "from": "host", "to": "a", "application": {"kind": "program"} | application}],
+        }),
+        engine="kernel",
+    )  # fmt: skip
+    rtos, tlps, *_ = map(int, lines(found, "f-client")[-1])
+    assert rtos + tlps > 5, "of the connection over the loopback"
+    (row,) = found.flows.iter_rows(named=True)
+    assert [row[name] for name in COUNTS] == [0, 0, 0, 0]
