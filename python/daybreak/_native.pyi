@@ -75,6 +75,9 @@ class Parameter:
 def variants() -> list[Entry]:
     """Every TCP variant."""
 
+def ecn_variants() -> list[str]:
+    """The TCP variants that react to the marks of queues, and so negotiate ECN whatever `tcp_ecn` is."""
+
 def queues() -> list[Entry]:
     """Every queue discipline."""
 

@@ -76,3 +76,37 @@ def test_each_timeline_and_each_shortest_timeout_has_its_own_sentence() -> None:
     assert [sentence.partition(": ")[0] + sentence.partition("after")[2][:7].rstrip(",") for sentence in found] == [
         'timeline "of-f" 30 ms', 'timeline "of-f" 200 ms', 'timeline "of-g" 200 ms',
     ]  # fmt: skip
+
+
+def _of_dctcp(queue: dict[str, object] | None, *variants: str) -> list[str]:
+    document = _document([])
+    document["flows"] = [
+        {"name": f"f{number}", "from": "a", "to": "b", "size": "1 MB", "variant": variant, "via": "one"}
+        for number, variant in enumerate(variants)
+    ]
+    document["links"][2]["queue"] = "100 packets"  # type: ignore[index]
+    document["links"][2] |= queue or {}  # type: ignore[index]
+    return warnings_of(lower(Scenario.parse(document, source="test"), 1).content)
+
+
+def test_dctcp_without_a_queue_that_marks_is_named() -> None:
+    assert _of_dctcp(None, "cubic") == []
+    (sentence,) = _of_dctcp(None, "dctcp", "cubic", "dctcp")
+    assert sentence == (
+        'flow "f0" and 1 more: dctcp reacts to marks, and no queue on its path marks: only losses slow it down. Let '
+        'the bottleneck be an "ecn_threshold" queue, or one with ecn = true'
+    )
+
+
+@pytest.mark.parametrize(
+    ("queue", "count"),
+    [
+        ({"queue_kind": {"name": "ecn_threshold", "threshold": "20 packets"}}, 0),
+        ({"queue_kind": {"name": "red"}}, 0),
+        ({"queue_kind": {"name": "red", "ecn": False}}, 1),
+        ({"queue_kind": {"name": "codel"}}, 1),
+        ({"queue_kind": {"name": "codel", "ecn": True}}, 0),
+    ],
+)
+def test_a_queue_on_the_path_that_marks_is_enough(queue: dict[str, object], count: int) -> None:
+    assert len(_of_dctcp(queue, "dctcp")) == count

@@ -77,6 +77,12 @@ pub fn variants() -> Vec<Entry> {
     congestion::REGISTRY.iter().map(|rule| entry(rule.name, rule.summary, rule.parameters)).collect()
 }
 
+/// The TCP variants that react to the marks of queues, and so negotiate ECN whatever `tcp_ecn` is.
+#[pyfunction]
+pub fn ecn_variants() -> Vec<&'static str> {
+    congestion::REGISTRY.iter().filter(|rule| rule.capabilities.needs_ecn).map(|rule| rule.name).collect()
+}
+
 /// Every queue discipline.
 #[pyfunction]
 pub fn queues() -> Vec<Entry> {

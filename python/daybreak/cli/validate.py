@@ -29,8 +29,9 @@ def validate(
 ) -> None:
     """Check a scenario without running it.
 
-    It warns of valid but surprising scenarios: nights that coincide with timeouts again and again, and flows whose
-    packets reach a queue in phase, so that nanoseconds decide, since no link has jitter.
+    It warns of valid but surprising scenarios: nights that coincide with timeouts again and again, congestion controls
+    that react to marks where no queue marks, and flows whose packets reach a queue in phase, so that nanoseconds
+    decide, since no link has jitter.
     """
     engine = engine_of(engine, kernel)
     model = scenario_of(scenario, changes)

@@ -56,7 +56,7 @@ def explain(
     """Runs `scenario` with the records that an explanation needs. Records do not change what happens.
 
     Flows that are no bulk transfers are left out. Of more than ``most_flows`` those explained are evenly spaced in the
-    order of each group, so that neither memory nor time grows with the rest. `progress(done, 1)` is called with the
+    order of each group, so that the rest costs only its simulation. `progress(done, 1)` is called with the
     part of the work that is done.
 
     If an earlier run is given as `kept`, its completion times must recur; otherwise OutputError, since another version

@@ -12,7 +12,12 @@ from . import types
 
 def links(content: types.Plan, path: int) -> set[int]:
     """The links that a packet on this path may cross: behind every fork and with every route."""
-    return {link for queue, _ in arrivals(content, path) for link in content.queues[queue].served_by}
+    return {link for queue in queues(content, path) for link in content.queues[queue].served_by}
+
+
+def queues(content: types.Plan, path: int) -> set[int]:
+    """The queues in which a packet on this path may wait."""
+    return {queue for queue, _ in arrivals(content, path)}
 
 
 def arrivals(content: types.Plan, path: int) -> set[tuple[int, int | None]]:

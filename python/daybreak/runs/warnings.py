@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from daybreak._native import ecn_variants, queues
 from daybreak.plan import types as plan
+from daybreak.plan import ways
 from daybreak.plan.applications import has_connections
 from daybreak.plan.downtimes import POLICIES
 
@@ -17,7 +19,7 @@ _PS_PER_MS = 10**9
 
 def warnings_of(content: plan.Plan) -> list[str]:
     """One sentence per warning."""
-    return list(_locked_timeouts(content))
+    return [*_locked_timeouts(content), *_unmarked(content)]
 
 
 def unended_clients(run: Run) -> list[str]:
@@ -47,6 +49,36 @@ def _locked_timeouts(content: plan.Plan) -> Iterator[str]:
                     "packets in one may send them again into others, and never end. Take a period of which no multiple "
                     "is this time"
                 )
+
+
+def _unmarked(content: plan.Plan) -> Iterator[str]:
+    """Flows whose congestion control waits for marks, where no queue on their way marks."""
+    marking = {number for number, queue in enumerate(content.queues) if _marks(queue.discipline)}
+    for variant in ecn_variants():
+        flows = [
+            flow
+            for flow in content.flows
+            if has_connections(flow.application) and content.rules[flow.rule].name == variant
+        ]
+        if unmarked := [flow.name for flow in flows if marking.isdisjoint(_queues(content, flow))]:
+            which = f'flow "{unmarked[0]}"' + (f" and {len(unmarked) - 1} more" if len(unmarked) > 1 else "")
+            yield (
+                f"{which}: {variant} reacts to marks, and no queue on its path marks: only losses slow it down. "
+                'Let the bottleneck be an "ecn_threshold" queue, or one with ecn = true'
+            )
+
+
+def _queues(content: plan.Plan, flow: plan.Flow) -> set[int]:
+    return ways.queues(content, flow.data_path) | ways.queues(content, flow.ack_path)
+
+
+def _marks(discipline: plan.Choice) -> bool:
+    if discipline.name == "ecn_threshold":
+        return True
+    (entry,) = (one for one in queues() if one.name == discipline.name)
+    by_default = any(one.name == "ecn" and one.default == ("switch", True) for one in entry.parameters)
+    given = discipline.parameters.get("ecn")
+    return by_default if given is None else bool(given.value)
 
 
 def _drops(action: plan.Action) -> bool:
