@@ -1,63 +1,61 @@
 //! The storage of queues: a buffer whose length is a power of two, so that a position finds its slot by a mask.
 
+use std::fmt::{self, Debug, Formatter};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
 /// Slots for positions that are counted modulo 2^32. Who uses it keeps the positions of the first and the last item, which
 /// are less than the number of slots apart.
-#[derive(Clone, Debug)]
 pub struct RingBuffer<T> {
-    /// Their number is a power of two, and not zero.
-    items: Box<[T]>,
+    /// The slots, of a boxed slice.
+    items: NonNull<T>,
+    /// One less than their number, which is a power of two. (A slice has the number itself: one instruction more for each
+    /// item, 2 % of what a packet costs.)
+    mask: u32,
+    owns: PhantomData<Box<[T]>>,
 }
 
 impl<T: Copy + Default> RingBuffer<T> {
     /// A buffer of `len` slots, a power of two up to 2^31; panics if it is not.
     pub fn new(len: u32) -> Self {
         assert!(len.is_power_of_two(), "a ring buffer of {len} slots: expected a power of two");
-        Self { items: vec![T::default(); len as usize].into() }
+        let items = Box::leak(vec![T::default(); len as usize].into_boxed_slice());
+        Self { items: NonNull::from(items).cast(), mask: len - 1, owns: PhantomData }
     }
 
     /// Whether this number of items takes all slots.
     #[inline(always)]
     pub fn is_full_with(&self, items: u32) -> bool {
-        items as usize == self.items.len()
+        items > self.mask
     }
 
     /// The slot of a position.
     #[inline(always)]
     pub fn slot(&self, position: u32) -> usize {
-        position as usize & (self.items.len() - 1)
-    }
-
-    /// All slots, in the order of memory.
-    #[inline(always)]
-    pub fn slots(&self) -> &[T] {
-        &self.items
+        (position & self.mask) as usize
     }
 
     /// The item at a position.
     #[inline(always)]
     #[allow(unsafe_code)] // Checks of these bounds were 3 % of what a packet costs.
     pub fn get(&self, position: u32) -> &T {
-        let slot = self.slot(position);
-        debug_assert!(slot < self.items.len());
-        // SAFETY: the length is a power of two and not zero, so a number masked with one less is below it.
-        unsafe { self.items.get_unchecked(slot) }
+        // SAFETY: there are `mask + 1` slots, and a number that is masked is at most the mask.
+        unsafe { self.items.add(self.slot(position)).as_ref() }
     }
 
     /// The item at a position.
     #[inline(always)]
     #[allow(unsafe_code)] // As above.
     pub fn get_mut(&mut self, position: u32) -> &mut T {
-        let slot = self.slot(position);
-        debug_assert!(slot < self.items.len());
         // SAFETY: as above.
-        unsafe { self.items.get_unchecked_mut(slot) }
+        unsafe { self.items.add(self.slot(position)).as_mut() }
     }
 
     /// Twice as many slots, in which the items at all positions from `first` on are the same; panics above 2^31.
     #[cold]
     #[inline(never)]
     pub fn double(&mut self, first: u32) {
-        let len = self.items.len() as u32;
+        let len = self.mask + 1;
         let mut larger = Self::new(len.checked_mul(2).expect("a ring buffer of at most 2^31 slots"));
         for offset in 0..len {
             let position = first.wrapping_add(offset);
@@ -66,6 +64,48 @@ impl<T: Copy + Default> RingBuffer<T> {
         *self = larger;
     }
 }
+
+impl<T> RingBuffer<T> {
+    /// All slots, in the order of memory.
+    #[inline(always)]
+    #[allow(unsafe_code)] // The slice that `new` has leaked.
+    pub fn slots(&self) -> &[T] {
+        // SAFETY: `items` is the beginning of a slice of this length, which lives until `drop`; nobody else has it.
+        unsafe { std::slice::from_raw_parts(self.items.as_ptr(), self.mask as usize + 1) }
+    }
+}
+
+impl<T: Copy + Default> Clone for RingBuffer<T> {
+    fn clone(&self) -> Self {
+        let mut other = Self::new(self.mask + 1);
+        for position in 0..=self.mask {
+            *other.get_mut(position) = *self.get(position);
+        }
+        other
+    }
+}
+
+impl<T: Debug> Debug for RingBuffer<T> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.slots()).finish()
+    }
+}
+
+impl<T> Drop for RingBuffer<T> {
+    #[allow(unsafe_code)] // What `new` has leaked goes back.
+    fn drop(&mut self) {
+        let slots = NonNull::slice_from_raw_parts(self.items, self.mask as usize + 1);
+        // SAFETY: it is the boxed slice that `new` has leaked, of which nothing is borrowed any more.
+        drop(unsafe { Box::from_raw(slots.as_ptr()) });
+    }
+}
+
+// SAFETY: it owns its slots, as a boxed slice does.
+#[allow(unsafe_code)] // As above.
+unsafe impl<T: Send> Send for RingBuffer<T> {}
+// SAFETY: as above.
+#[allow(unsafe_code)] // As above.
+unsafe impl<T: Sync> Sync for RingBuffer<T> {}
 
 #[cfg(test)]
 mod tests {
