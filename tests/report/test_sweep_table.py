@@ -75,7 +75,7 @@ def test_rows_beyond_the_first_are_counted(monkeypatch, most):
     assert sweep.rows(some) == 3 and page.count("<tr>") == 1 + most
     assert [row[0] for row in sweep.columns(some, most)[1]] == [f"size {number}" for number in range(most)]
     assert ("<p>The first 2 of 3 rows. Means over the runs" in page) == (most == 2)
-    assert ("<p>Means over the runs with 95 % intervals; FCT in one unit.</p>" in page) == (most == 3)
+    assert ("<p>Means over the runs with 95 % intervals.</p>" in page) == (most == 3)
     assert '<img alt="Mean completion time over the axes" src="data:image/png;base64,' in page
 
 

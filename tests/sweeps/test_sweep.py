@@ -383,6 +383,33 @@ def test_seeds_that_are_counted_and_that_are_listed_find_the_same_runs(base, tmp
         assert outcome.new == new
 
 
+def test_a_larger_sweep_that_does_not_finish_leaves_the_finished_one_as_it_is(points, base, tmp_path):
+    sweep(points, tmp_path)
+    finished = read_results(tmp_path)
+    assert finished.is_complete and not finished.unfinished
+    more = Points(points.grid.model_copy(update={"seeds": 3}), base)
+    with pytest.raises(Interrupted):
+        sweep(more, tmp_path, executor=Serial(interrupt_at=2))
+    kept = read_results(tmp_path)
+    assert kept.flows.equals(finished.flows)
+    assert {key: kept.document[key] for key in finished.document} == finished.document
+    said = f"the last sweep into {tmp_path} has not finished: these are the results of the one before"
+    assert not kept.is_complete and kept.unfinished == said
+    assert said in draw(kept, x="size", colour="rule").notes
+    assert f"T{said[1:]}." in page.report(contents.gather([tmp_path]), explained=False)
+    # The smaller sweep loses nothing, so it is no other one; the larger one goes on where it was.
+    assert sweep(points, tmp_path).new == 0 and read_results(tmp_path).is_complete
+    assert sweep(more, tmp_path).new == 4 and read_results(tmp_path).is_complete
+
+
+def test_a_finished_sweep_stays_finished_whatever_ends_the_same_one(points, tmp_path):
+    sweep(points, tmp_path)
+    before = (tmp_path / "sweep.json").read_bytes()
+    with pytest.raises(Interrupted):
+        sweep(points, tmp_path, executor=_Few(0))
+    assert (tmp_path / "sweep.json").read_bytes() == before
+
+
 def test_a_folder_of_somebody_else_is_left_alone(points, tmp_path):
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(OutputError, match="holds files that are no results"):

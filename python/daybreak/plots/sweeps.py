@@ -211,8 +211,8 @@ def _cut(table: pl.DataFrame, measure: measures.Measure) -> pl.DataFrame:
 
 
 def _notes(chosen: _Selection, name: str, empty: Sequence[Mapping[str, Any]], count: int) -> tuple[str, ...]:
-    """Notes about what a figure leaves out: points where the measure is unknown, and failed runs."""
-    notes = []
+    """Notes about what a figure leaves out: points where the measure is unknown, failed runs, a larger sweep."""
+    notes = [chosen.results.unfinished] if chosen.results.unfinished else []
     if empty:
         which = "; ".join(", ".join(f"{axis} = {value}" for axis, value in one.items()) for one in empty[:_MOST_NAMED])
         more = f"; and {len(empty) - _MOST_NAMED} more" if len(empty) > _MOST_NAMED else ""

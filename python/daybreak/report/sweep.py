@@ -66,11 +66,12 @@ def section(results: Results) -> Markup:
         "axes": "; ".join(f"{axis.name}: {', '.join(map(str, axis.values[:12]))}" for axis in results.axes),
     }  # fmt: skip
     said = f"The first {_MOST_ROWS} of {total} rows. " if total > _MOST_ROWS else ""
-    few = few_flows(results)
+    few, unfinished = few_flows(results), results.unfinished
     return text(
+        element("p", f"{unfinished[:1].upper()}{unfinished[1:]}.") if unfinished else "",
         element("dl", [text(element("dt", name), element("dd", value)) for name, value in facts.items()]),
         element("h3", "Over the axes"), _figure(results),
-        element("h3", "Points"), element("p", f"{said}Means over the runs with 95 % intervals; FCT in one unit."),
+        element("h3", "Points"), element("p", f"{said}Means over the runs with 95 % intervals."),
         table(headings, cells, numeric=headings[labels:]),
         element("p", f"{few[:1].upper()}{few[1:]}.") if few else "",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Identifies the sweep whose dataset a folder holds: the same sweep extends it, another one would replace it."""
+"""Begins a sweep in a folder that may hold a dataset: the same sweep extends it, another one would replace it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from .labels import is_among
 
 # Descriptions for people; no run depends on them.
 _WORDS = ("name", "description")
+UNFINISHED = "is_being_extended"
+"""Key of `sweep.json`: a larger sweep has begun in the folder, and the description is still that of the dataset."""
 
 
 def facts(points: Points) -> dict[str, Any]:
@@ -24,13 +26,23 @@ def facts(points: Points) -> dict[str, Any]:
     return {"grid": grid, "scenario": points.base.document()}
 
 
-def check(directory: Path, points: Points, force: bool) -> None:
-    """Raises OutputError if the folder holds the dataset of a sweep with points or seeds beyond these; with `force`
-    removes the dataset instead. The stored runs stay."""
+def begin(directory: Path, points: Points, new: Mapping[str, Any], force: bool) -> None:
+    """Notes in the folder that the sweep with these facts begins, beside the description of the dataset it holds.
+
+    Raises OutputError if the dataset has points or seeds beyond these; with `force` removes it instead. The stored runs
+    stay.
+    """
     held = _held(directory)
-    what = "" if held is None else _lost(held, facts(points), list(points.seeds))
-    if held is None or not what:
-        return
+    if held is not None and (what := _lost(held, new, list(points.seeds))):
+        _remove(directory, held, what, force)
+        held = None
+    if held is None:
+        dataset.note(directory, {**new, "complete": False})
+    elif any(held.get(fact) != value for fact, value in new.items()):
+        dataset.note(directory, held | {UNFINISHED: True})
+
+
+def _remove(directory: Path, held: Mapping[str, Any], what: str, force: bool) -> None:
     if not force:
         raise OutputError(
             f"{directory} cannot be used: it holds a sweep {what}; choose another folder, or --force to replace its "

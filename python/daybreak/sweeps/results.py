@@ -13,7 +13,7 @@ import polars as pl
 from daybreak.errors import OutputError, reason
 from daybreak.metrics import confidence, measures
 
-from . import dataset, numbers
+from . import dataset, numbers, replacing
 from .folder import purpose_of
 from .labels import labels
 
@@ -45,6 +45,18 @@ class Results:
     def name(self) -> str:
         """The folder's name."""
         return self.directory.resolve().name
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the dataset is that of the last sweep into the folder, which has finished, with failures or not."""
+        return "points" in self.document and not self.document.get(replacing.UNFINISHED)
+
+    @property
+    def unfinished(self) -> str:
+        """A sentence if the last sweep into the folder has not finished; empty if it has."""
+        if self.is_complete:
+            return ""
+        return f"the last sweep into {self.directory} has not finished: these are the results of the one before"
 
     def summary(self) -> pl.DataFrame:
         """One row per point and group of flows: the axes, ``group``, ``runs``, ``complete`` of ``limited`` flows over

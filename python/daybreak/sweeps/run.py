@@ -128,8 +128,7 @@ def sweep(
     store = Store(place / dataset.RUNS, reduction(grid.keep))
     facts = replacing.facts(points) | {"programs": {grid.engine: program(grid.engine)}}
     claim(place, "sweep")
-    replacing.check(place, points, force)
-    dataset.note(place, facts | {"complete": False})
+    replacing.begin(place, points, facts, force)
     state = _State(points, store, executor or Local(), Outcome(place, points.count), progress)
     if width:
         _replicate(state, width, most_runs)
