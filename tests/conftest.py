@@ -1,11 +1,16 @@
 """Small scenarios that the tests start from."""
 
+import os
+
 import pytest
 from golden import golden
 
 from daybreak.scenario import Scenario
 
 __all__ = ["golden", "migration", "one_flow", "pytest_addoption"]
+
+# Workers of pytest-xdist have it, and commands make their tables that narrow.
+os.environ.pop("COLUMNS", None)
 
 
 def pytest_addoption(parser):

@@ -7,7 +7,9 @@ is left out. Only labels that would take half of the width are cut, in the middl
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from itertools import accumulate
 
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
@@ -72,11 +74,11 @@ def _width(columns: Sequence[str], cells: Sequence[Cells], shown: Sequence[int])
 
 
 def _widest(columns: Sequence[str], cells: Sequence[Cells], at: int) -> int:
-    return max([len(columns[at]), *(row[at].cell_len for row in cells)])
+    return max([cell_len(plain(columns[at])), *(row[at].cell_len for row in cells)])
 
 
 def _shorten(columns: Sequence[str], cells: Sequence[list[Text]], labels: int, room: int) -> None:
-    """Cuts the longest labels until all of them fit into `room` letters."""
+    """Cuts the longest labels until all of them fit into `room` columns of the terminal."""
     widths = [_widest(columns, cells, at) for at in range(labels)]
     while sum(widths) + _GAP * labels > room and max(widths) > _LEAST_LABEL:
         longest = widths.index(max(widths))
@@ -84,10 +86,25 @@ def _shorten(columns: Sequence[str], cells: Sequence[list[Text]], labels: int, r
     for at, width in enumerate(widths):
         for row in cells:
             if row[at].cell_len > width:
-                row[at] = _cut(row[at].plain, width)
+                row[at] = Text(cut(row[at].plain, width))
 
 
-def _cut(text: str, width: int) -> Text:
-    """The beginning and the end of a text, so that names that differ at either end stay distinct."""
-    before = (width - 1) // 2
-    return Text(f"{text[:before]}\N{HORIZONTAL ELLIPSIS}{text[len(text) - (width - 1 - before) :]}")
+def cut(text: str, width: int) -> str:
+    """A text in at most ``width`` columns of a terminal: its beginning and its end, so that names that differ at either
+    end stay distinct. Wide letters, such as Chinese ones, take two columns."""
+    if cell_len(text) <= width:
+        return text
+    before = _beginning(text, (width - 1) // 2)
+    after = _beginning(text[::-1], width - 1 - cell_len(before))[::-1]
+    return f"{before}\N{HORIZONTAL ELLIPSIS}{after}"
+
+
+def _beginning(text: str, width: int) -> str:
+    """As many letters as fit into ``width`` columns."""
+    ends = accumulate(map(cell_len, text))
+    return "".join(letter for letter, end in zip(text, ends, strict=True) if end <= width)
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """The names, each that is there several times with its position behind it."""
+    return [name if names.count(name) == 1 else f"{name} {number}" for number, name in enumerate(names, 1)]

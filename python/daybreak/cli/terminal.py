@@ -7,6 +7,7 @@ terminal.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 import time
@@ -32,7 +33,8 @@ _FIRST_LINE_AFTER_S = 2.0
 _LINE_AFTER_S, _LINE_EVERY_S = 2.0, 30.0
 _BEAT_EVERY_S = 0.25
 
-# Output that is not a terminal has no width to wrap at.
+# Sentences that go to a file are not wrapped, and tables only at this width, or at COLUMNS of the environment.
+_FILE_WIDTH = 200
 _is_terminal = sys.stdout is not None and sys.stdout.isatty()
 
 
@@ -44,10 +46,26 @@ def plain(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Prints a line to standard output without wrapping it."""
+    """Prints a line to standard output; on a terminal it is wrapped between words."""
     from rich.text import Text
 
-    console().print(Text(plain(text)), soft_wrap=True)
+    out = console()
+    for line in _wrapped(plain(text), out.width) if _is_terminal else [plain(text)]:
+        out.print(Text(line), soft_wrap=True)
+
+
+def _wrapped(text: str, width: int) -> Iterator[str]:
+    """The lines of a text that is broken between words; a longer word, such as a path, stays whole."""
+    from rich.cells import cell_len
+
+    line, *words = text.split(" ")
+    for word in words:
+        if line.strip() and cell_len(f"{line} {word}") > width:
+            yield line
+            line = word
+        else:
+            line = f"{line} {word}"
+    yield line
 
 
 def print_page(markdown: str) -> None:
@@ -76,7 +94,13 @@ def console() -> Console:
     """Standard output."""
     from rich.console import Console
 
-    return Console(width=None if _is_terminal else 200, markup=False, highlight=False, emoji=False)
+    return Console(width=None if _is_terminal else _file_width(), markup=False, highlight=False, emoji=False)
+
+
+def _file_width() -> int:
+    """The width of tables where there is no terminal: that of the environment, if it has one."""
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() and int(columns) else _FILE_WIDTH
 
 
 @cache
