@@ -13,6 +13,7 @@ from daybreak import save as daybreak_save
 from daybreak.cli.main import _run
 
 DOWNTIME = ROOT / "scenarios" / "04-downtime.toml"
+MIGRATION = ROOT / "scenarios" / "03-migration.toml"
 KNOWN = ROOT / "scenarios" / "17-prolongation.toml"
 """What the model of prolongations was made for."""
 
@@ -105,6 +106,34 @@ def test_compare_shows_differences_of_scenarios_and_of_kept_runs(tmp_path):
     assert both.returncode == 1 and "is not a run" in both.stderr
     alone = daybreak("compare", DOWNTIME)
     assert alone.returncode == 2 and "expected at least two" in alone.stderr
+
+
+def test_compare_refuses_scenarios_without_a_common_group_before_it_runs_them(tmp_path, one_flow):
+    place = tmp_path / "endless.toml"
+    daybreak_save(one_flow.with_({"flows.0.size": "unlimited", "duration": "1000 s"}), place)
+    done = daybreak("compare", MIGRATION, place)
+    sentence = 'cannot be compared: group: the first has "main", "migrated", the other "flow-0"\n'
+    assert done.returncode == 1 and done.stderr == f"daybreak: {MIGRATION} and {place} {sentence}"
+
+
+def test_compare_names_its_columns_by_what_tells_them_apart(tmp_path, monkeypatch, one_flow):
+    monkeypatch.chdir(tmp_path)
+
+    def headings(*places):
+        done = daybreak("compare", *places, "--runs", 1)
+        assert done.returncode == 0, done.stderr
+        return re.split("  +", done.stdout.splitlines()[0].strip())[3:]
+
+    long = "a-scenario-whose-file-has-a-long-name"
+    for place in (f"{long}-1.toml", f"{long}-2.toml", "a/mig.toml", "b/mig.toml"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        daybreak_save(one_flow.with_({"flows.0.size": "1 kB"}), tmp_path / place)
+    assert headings("a/mig.toml", "b/mig.toml") == ["a/mig", "b/mig", "b/mig - a/mig"]
+    assert headings("a/mig.toml", "a/mig.toml") == ["mig 1", "mig 2", "mig 2 - mig 1"]
+    same = headings("a/mig.toml", "b/mig.toml", "a/mig.toml")
+    assert same[:2] + same[3:4] == ["a/mig 1", "b/mig", "a/mig 3"]
+    first, second, _ = headings(f"{long}-1.toml", f"{long}-2.toml")
+    assert len(first) == len(second) == 24 and (first[-2:], second[-2:]) == ("-1", "-2")
 
 
 def test_predict_simulates_what_was_not_measured_and_says_so():

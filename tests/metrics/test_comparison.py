@@ -42,6 +42,15 @@ def test_differences_are_of_runs_with_one_seed():
     assert (found["retransmits"]["difference"], found["rtos"]["is_different"]) == (4, False)
 
 
+def test_variants_without_a_common_seed_and_those_without_a_common_group_are_told_apart():
+    with pytest.raises(ValueError, match=r"^runs: the two have no group with a common seed$"):
+        paired(flows({1: 1}), flows({2: 1}))
+    many = pl.concat([flows({1: 1}).with_columns(pl.lit(f"h{at}").alias("group")) for at in range(8)])
+    said = '^group: the first has "g", the other "h0", "h1", "h2", "h3", "h4", "h5" and 2 more$'
+    with pytest.raises(ValueError, match=said):
+        paired(flows({1: 1}), many)
+
+
 def test_one_pair_has_no_interval_and_an_unfinished_flow_no_time():
     one = paired(flows({1: 10}), flows({1: 30}))
     assert one.filter(value="fct_s").select("low", "is_different").row(0) == (None, None)

@@ -82,8 +82,25 @@ def test_a_comparison_pairs_the_runs_of_each_seed(one_flow, tmp_path):
         daybreak.compare(runs[0], runs[1], workers=0)
     (fct,) = expected.filter(pl.col("value") == "fct_s").iter_rows(named=True)
     assert fct["difference"] > 0 and fct["runs"] == 3
-    with pytest.raises(OutputError, match=r"^the two cannot be compared: runs: the two have no group with a common"):
+    with pytest.raises(OutputError, match=r"^the first and the second cannot be compared: runs: the two have no"):
         daybreak.compare(runs[0][0], runs[1][1])
+
+
+def test_each_of_several_is_compared_with_the_first(one_flow):
+    scenarios = [one_flow.with_({"flows.0.size": size}) for size in ("1 MB", "2 MB", "3 MB")]
+    together = daybreak.compare(*scenarios, runs=2)
+    for number in (1, 2):
+        alone = daybreak.compare(scenarios[0], scenarios[number], runs=2)
+        assert together.filter(compared=number).drop("compared").equals(alone)
+    assert together["compared"].unique().to_list() == [1, 2]
+
+
+def test_what_cannot_be_compared_is_said_before_it_is_run(one_flow, migration):
+    with pytest.raises(OutputError) as caught:
+        daybreak.compare(one_flow, one_flow, migration, progress=lambda *_: pytest.fail("it runs"))
+    assert str(caught.value) == (
+        'the first and number 3 cannot be compared: group: the first has "flow-0", the other "main", "moved"'
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import typer
 from daybreak import engines
 from daybreak.errors import OutputError, PlotError, UsageError
 
-from .tables import print_table
+from .tables import cut, numbered, print_table
 from .terminal import Json, print_json, progress_bar, say
 from .usage import are_runs, engine_of, refuse
 
@@ -60,26 +60,27 @@ def compare(
     Runs with the same seed are compared, group by group. A folder is one that 'daybreak run -o' wrote.
     """
     from daybreak import plots
-    from daybreak.metrics.comparison import paired
+    from daybreak.sweeps import comparison
 
     are_runs(places, "compare", scenarios=True)
     places, runners = _sides(places, {"runs": runs, "engine": engine, "kernel": kernel})
     if out_:
         plots.check(out_, force=force)
-    runs = 10 if runs is None else runs
-    with progress_bar("comparing", shown=not as_json) as progress:
-        found = [_flows(place, one, runs, workers, progress) for place, one in zip(places, runners, strict=True)]
+    given = [_opened(place) for place in places]
+    called = list(map(str, places))
+    comparison.check(list(zip(called, given, strict=True)), runners)
+    found: list[tuple[str, Any]] = []
+    for place, one, runner in zip(places, given, runners, strict=True):
+        with progress_bar(f"comparing {place.name}, {len(found) + 1} of {len(places)}", shown=not as_json) as progress:
+            kept = comparison.runs_of(one, 10 if runs is None else runs, runner, workers, progress)
+        found.append((str(kept[0].manifest["name"]), comparison.flows_of(kept)))
     names = _names([name for name, _ in found], places)
     if len(set(runners)) > 1:
         kernels = [one.partition(":")[2] for one in runners]
         names = kernels if len(set(places)) == 1 else [" ".join(both) for both in zip(kernels, names, strict=True)]
-    baseline, others = found[0][1], list(zip(names[1:], (flows for _, flows in found[1:]), places[1:], strict=True))
-    tables = []
-    for name, flows, place in others:
-        try:
-            tables.append((name, paired(baseline, flows)))
-        except ValueError as error:
-            raise OutputError(f"{places[0]} and {place} cannot be compared: {error}") from None
+    names = numbered(names)
+    of_places = comparison.differences([(place, flows) for place, (_, flows) in zip(called, found, strict=True)])
+    tables = list(zip(names[1:], of_places, strict=True))
     if out_:
         plots.write(_figure(names[0], tables), out_, force=force)
     if as_json:
@@ -123,31 +124,25 @@ def _runners(places: Sequence[Path], options: Mapping[str, Any]) -> list[str]:
     return runners if len(runners) == count else runners * count
 
 
-def _flows(place: Path, engine: str, runs: int, workers: int | None, progress: Any) -> tuple[str, Any]:
-    """The name of a scenario, and the flows of its runs."""
-    from daybreak.engines import run_many
-    from daybreak.runs import read_all
-    from daybreak.scenario import load
-    from daybreak.sweeps.comparison import flows_of
+def _opened(place: Path) -> Any:
+    """The scenario of a file, or the runs of one scenario in a folder."""
+    from daybreak.sweeps.comparison import opened
 
-    if place.is_dir():
-        kept = read_all(place)
-        scenarios = {str(run.manifest["name"]) for run in kept}
-        if len({repr(run.manifest["scenario"]) for run in kept}) > 1:
-            raise OutputError(f"{place} holds runs of {len(scenarios)} scenarios: give the folder of each by itself")
-    else:
-        scenario = load(place)
-        jobs = [(scenario, seed) for seed in range(1, runs + 1)]
-        kept = run_many(jobs, engine=engine, workers=workers, progress=progress)
-    return str(kept[0].manifest["name"]), flows_of(kept)
+    one = opened(place)
+    if isinstance(one, list) and len({repr(run.manifest["scenario"]) for run in one}) > 1:
+        names = {str(run.manifest["name"]) for run in one}
+        raise OutputError(f"{place} holds runs of {len(names)} scenarios: give the folder of each by itself")
+    return one
 
 
 def _names(names: Sequence[str], places: Sequence[Path]) -> list[str]:
-    """The scenarios' names if they are distinct, or else those of the files and folders."""
-    ways = [list(names), [place.stem for place in places], [str(place) for place in places]]
-    return next(
-        (way for way in ways if len(set(way)) == len(way)), [f"{place} {at}" for at, place in enumerate(places)]
-    )
+    """The scenarios' names if they are distinct, or else the shortest endings of the files' and folders' paths that
+    are."""
+    if len(set(names)) == len(names):
+        return list(names)
+    parts = [place.with_suffix("").parts if place.suffix == ".toml" else place.parts for place in places]
+    endings = [["/".join(one[-count:]) for one in parts] for count in range(1, max(map(len, parts)) + 1)]
+    return next((way for way in endings if len(set(way)) == len(set(parts))), list(map(str, places)))
 
 
 def _units(value: str, numbers: Sequence[float | None]) -> tuple[float, str]:
@@ -163,10 +158,10 @@ def _units(value: str, numbers: Sequence[float | None]) -> tuple[float, str]:
 def _table(baseline: str, tables: Sequence[tuple[str, Any]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     from daybreak.metrics.units import digits, over
 
-    first = _short(baseline)
+    first, *others = numbered([cut(name, _LONGEST) for name in (baseline, *(name for name, _ in tables))])
     columns = ["group", "what", "runs", first]
-    for name, _ in tables:
-        columns += [_short(name), f"{_short(name)} - {first}"]
+    for name in others:
+        columns += [name, f"{name} - {first}"]
     by_row: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for name, table in tables:
         for row in table.iter_rows(named=True):
@@ -186,7 +181,7 @@ def _table(baseline: str, tables: Sequence[tuple[str, Any]]) -> tuple[tuple[str,
 def _remarks(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """What the signs in the table mean, as far as it has them."""
     remarks = {
-        "* the 95 % interval of the difference is without 0": any(row["is_different"] for row in rows),
+        "* the 95 % interval of the difference excludes 0": any(row["is_different"] for row in rows),
         "± 0: no seed changes this difference, so the interval says nothing about other start times": any(
             row["difference"] and row["low"] is not None and row["low"] == row["high"] for row in rows
         ),
@@ -217,10 +212,6 @@ def _difference(row: dict[str, Any], scale: float) -> str:
         return said
     half = digits((row["high"] - row["low"]) / 2 / scale, 2)
     return f"{said} ± {half}{' *' if row['is_different'] else '  '}"
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _figure(baseline: str, tables: Sequence[tuple[str, Any]]) -> Any:

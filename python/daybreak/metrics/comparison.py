@@ -7,6 +7,7 @@ known better than the difference of two means.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
@@ -22,6 +23,7 @@ VALUES = {
 """The quantities compared for each group, with the measure of each: see `measures`."""
 _APPLIES = {"fct_s": "bytes", "fct_p99_s": "bytes", "slowdown": "ideal_fct_ns"}
 """The column of table `flows` that each needs, if other than its own."""
+_MOST_LISTED = 6
 
 
 def paired(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
@@ -33,8 +35,9 @@ def paired(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     unknown for either variant, such as the mean FCT where a flow did not end. If there are any, the difference is null,
     and where the value is of one variant alone, such as the slowdown beside flows without an ideal FCT.
     Flows without a size have no FCT, hence no such row, but one of their goodput if the tables have ``run_ended_ns``.
-    Raises ValueError if there is no common seed.
+    Raises ValueError if there is no common group, or none with a common seed.
     """
+    check_groups(first["group"], second["group"])
     tables = [_by_run(flows) for flows in (first, second)]
     both = tables[0].join(tables[1], on=["run", "group"], suffix="_second", maintain_order="left")
     if not both.height:
@@ -49,6 +52,18 @@ def paired(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
                 # What one of the variants cannot have is not unfinished.
                 rows.append((str(group), value, *(compared if all(applies) else (*compared[:-1], 0))))
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+
+def check_groups(first: Iterable[str], second: Iterable[str]) -> None:
+    """Raises ValueError if two variants have no common group of flows."""
+    groups = [sorted(set(one)) for one in (first, second)]
+    if set(groups[0]).isdisjoint(groups[1]):
+        raise ValueError(f"group: the first has {_listed(groups[0])}, the other {_listed(groups[1])}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return ", ".join(f'"{name}"' for name in names[:_MOST_LISTED]) + more if names else "none"
 
 
 def _applies(column: str, flows: pl.DataFrame) -> bool:
