@@ -123,6 +123,38 @@ def test_numbers_that_cannot_be_are_one_sentence(call, sentence, one_flow):
     assert daybreak.run(one_flow, seed=np.int64(3)).seed == 3
 
 
+def test_what_is_no_grid_is_named_by_its_type(one_flow, tmp_path):
+    sentence = "points is an object of type Scenario: expected what daybreak.vary makes, or the path of a grid file"
+    with pytest.raises(ScenarioError, match=f"^{sentence}$"):
+        daybreak.sweep(one_flow, tmp_path)
+
+
+def test_the_outcome_of_a_sweep_has_its_results_and_draws_them(one_flow, tmp_path):
+    axes = {"flows.0.size": SIZES, "flows.0.variant": ["reno", "cubic"]}
+    outcome = daybreak.sweep(daybreak.vary(one_flow, axes), tmp_path / "out")
+    assert outcome.results().flows.equals(outcome.table())
+    figure = outcome.plot(y="fct.p99", only={"flows.0.variant": "reno"})
+    expected = draw(read_results(tmp_path / "out"), y="fct.p99", only={"flows.0.variant": "reno"}).figure
+    lines = [[line.get_xydata().tolist() for line in one.axes[0].get_lines()] for one in (figure, expected)]
+    assert lines[0] == lines[1] != []
+
+
+def test_completion_offers_the_names_that_are_public():
+    assert dir(daybreak) == sorted(daybreak.__all__)
+
+
+def test_the_signature_of_a_part_of_a_scenario_has_its_keys():
+    code = (
+        "import inspect; from daybreak.scenario import Dumbbell, Flow, Link; "
+        "print(*inspect.signature(Dumbbell).parameters); print(*inspect.signature(Flow).parameters); "
+        "print(inspect.signature(Dumbbell).parameters['access_delay'].default)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True, text=True)
+    dumbbell, flow, delay = done.stdout.splitlines()
+    assert dumbbell.split()[:5] == ["kind", "pairs", "rate", "delay", "queue"] and delay == "1 us"
+    assert {"from_", "to", "size", "variant"} <= set(flow.split())
+
+
 def test_the_functions_stay_functions_whatever_is_imported():
     code = "import daybreak.sweeps, daybreak.plots, daybreak.engines; assert callable(daybreak.sweep), daybreak.sweep"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

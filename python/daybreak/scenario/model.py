@@ -1,6 +1,7 @@
 """The base of every scenario model: frozen, strict about keys, saved without defaults."""
 
 import difflib
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, get_args
 
@@ -43,6 +44,12 @@ class Model(BaseModel):
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        super().__pydantic_init_subclass__(**options)
+        if "__signature__" not in vars(cls):
+            cls.__signature__ = _Signature()  # type: ignore[assignment]
+
+    @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """The schema, with the docstring of each field."""
         made = handler(schema)
@@ -61,6 +68,17 @@ class Model(BaseModel):
             if unknown:
                 raise PydanticCustomError("unknown_key", "{text}", {"text": _unknown_key(unknown[0], known)})
         return data
+
+
+class _Signature:
+    """The signature of a model with its keys. Pydantic makes it together with the validators, on first use."""
+
+    def __get__(self, instance: Model | None, model: type[Model]) -> inspect.Signature:
+        if instance is not None:
+            raise AttributeError("__signature__")
+        model.model_rebuild()
+        # It has taken the place of this one.
+        return model.__signature__
 
 
 class Tagged(Model):

@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -24,7 +25,11 @@ from .folder import claim
 from .grid import Points, read
 from .job import Job, Reduction, Tables
 from .replication import Replication, next_seeds
+from .results import Results, read_results
 from .store import Store
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 APPLICATION_OF = {"exchanges": "request_response", "datagrams": "constant_rate"}
 """Tables that a run has only if one of its flows has an application of this kind."""
@@ -73,6 +78,36 @@ class Outcome:
             raise OutputError(f'{place} cannot be read: the sweep has kept no table "{name}"')
         return pl.read_parquet(place)
 
+    def results(self) -> Results:
+        """The results: the axes with their values, and the flows of all runs. Raises OutputError."""
+        return read_results(self.directory)
+
+    def plot(
+        self,
+        *,
+        x: str | None = None,
+        y: str | None = None,
+        colour: str | None = None,
+        facet: str | None = None,
+        only: Mapping[str, str] | None = None,
+    ) -> Figure:
+        """Draws a measure over the axes, as `daybreak plot` of the folder does.
+
+        ``x``, ``colour`` and ``facet`` are axes, or "group" or "variant" of the flows; ``y`` is a measure such as
+        "fct.p99", by default "fct.mean": lines with the 95 % intervals over the seeds. With an axis as ``y`` and a
+        measure as ``colour`` it is a heat map, with "fct" or "slowdown" as ``x`` the distribution over the flows.
+        Options that are not given take the remaining axes in order. ``only`` fixes axes to one value each, such as
+        ``{"period": "10 ms"}``. Raises OutputError, PlotError, UsageError.
+
+        A notebook displays the figure as the result of a cell; in a script call its method `show`.
+        """
+        # Imported when it is first used, since plots know sweeps, and the import takes a while.
+        drawn: Any = import_module("daybreak.plots.sweeps").draw(
+            self.results(), x=x, y=y, colour=colour, facet=facet, only=only
+        )
+        figure: Figure = drawn.figure
+        return figure
+
     def document(self) -> dict[str, Any]:
         """For machines."""
         return {
@@ -115,7 +150,8 @@ def sweep(
     if isinstance(points, str | Path):
         points = read(points)
     if not isinstance(points, Points):
-        raise ScenarioError(f"points = {points!r}: expected what daybreak.vary makes, or the path of a grid file")
+        of_type = f"an object of type {type(points).__name__}"
+        raise ScenarioError(f"points is {of_type}: expected what daybreak.vary makes, or the path of a grid file")
     whole("most_runs", most_runs, 1)
     whole("max_runs", max_runs, 1)
     if width is not None and not (isinstance(width, int | float) and 0 < width < 1):
