@@ -130,6 +130,41 @@ def test_a_distribution_is_over_all_flows(place):
     assert len(curve.get_ydata()) == 1 + 9 and curve.get_ydata()[-1] == 1
 
 
+def test_a_value_of_an_axis_is_also_named_by_an_equal_quantity(one_flow, tmp_path):
+    axes = {
+        "delay": {"field": "topology.delay", "values": ["20 us", "1 ms"]},
+        "begin": {"field": "flows.0.start", "values": ["0 s", "1 us"]},
+    }
+    sweep(Points(parse({"scenario": "-", "axes": axes}), one_flow), tmp_path)
+    ways = [
+        sweeps.draw(read_results(tmp_path), only={"delay": delay}).figure for delay in ("1 ms", "1000 us", "0.001 s")
+    ]
+    marks = [figure.axes[0].get_lines()[0].get_ydata().tolist() for figure in ways]
+    assert marks[0] == marks[1] == marks[2]
+    with pytest.raises(PlotError, match=r'^only: delay = "2 ms" is not there: expected one of 20 us, 1 ms$'):
+        sweeps.draw(read_results(tmp_path), only={"delay": "2 ms"})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "sentence"),
+    [
+        (["1 kB", "0 B"], r"^x: size = 0 B has no run \(.*flows\[0\]\.size = \"0 B\": expected .*\)$"),
+        (["1 kB", "0 B", "-1 B"], r"^x: size = 0 B has no run \(.*\), and 1 more have none$"),
+        (["1 kB"], "^x: the sweep has no axis with several values$"),
+    ],
+)
+def test_an_axis_of_which_one_value_has_runs_says_why_the_others_have_none(sizes, sentence, one_flow, tmp_path):
+    axes = {"size": {"field": "flows.0.size", "values": sizes}}
+    sweep(Points(parse({"scenario": "-", "axes": axes}), one_flow), tmp_path)
+    with pytest.raises(PlotError, match=sentence):
+        sweeps.draw(read_results(tmp_path))
+
+
+def test_what_does_not_fit_at_all_is_said_before_what_is_to_be_chosen(place):
+    with pytest.raises(UsageError, match=r'^y = "fct.mean": expected ecdf where x is fct$'):
+        sweeps.draw(read_results(place), x="fct", y="fct.mean", facet="queue")
+
+
 @pytest.fixture
 def unfinished(place):
     """The sweep with flows that did not end at two of the four points."""

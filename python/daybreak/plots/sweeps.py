@@ -13,7 +13,7 @@ from daybreak.errors import PlotError, UsageError
 from daybreak.figures import distributions, grids
 from daybreak.figures.style import words
 from daybreak.metrics import fct, measures, slowdown, units
-from daybreak.sweeps import AxisOf, Results
+from daybreak.sweeps import AxisOf, Results, numbers
 
 from .draw import AnnotatedFigure
 
@@ -47,10 +47,10 @@ def draw(
     chosen = _Selection(results, flows, axes, only or {})
     free = [name for name, axis in axes.items() if len(axis.values) > 1 and name not in _OF_FLOWS]
     if x in _EACH_FLOW:
-        colour, facet = _rest((colour, facet), [name for name in free if name not in (colour, facet)])
-        _check(axes, free, (colour, facet))
         if y not in (None, "ecdf"):
             raise UsageError(f'y = "{y}": expected ecdf where x is {x}')
+        colour, facet = _rest((colour, facet), [name for name in free if name not in (colour, facet)])
+        _check(axes, free, (colour, facet))
         return _distribution(chosen, x or "", colour, facet)
     is_heat = y in axes
     if is_heat and colour in axes:
@@ -58,7 +58,9 @@ def draw(
     usual = "fct.mean" if flows["bytes"].count() else "goodput.mean"
     x = x or next((name for name in free if name not in (y, colour, facet)), None)
     if x is None:
-        raise PlotError("x: the sweep has no axis with several values")
+        raise PlotError(
+            f"x: {_without_runs(results, flows, only or {}) or 'the sweep has no axis with several values'}"
+        )
     if is_heat:
         (facet,) = _rest((facet,), [name for name in free if name not in (x, y, facet)])
         _check(axes, free, (x, y, facet))
@@ -96,11 +98,26 @@ def _chosen(results: Results, only: Mapping[str, str]) -> pl.DataFrame:
         known = [axis.name for axis in results.axes]
         if name not in (*known, *_OF_FLOWS):
             raise PlotError(f'only: "{name}" is no axis of the sweep: there are {", ".join([*known, *_OF_FLOWS])}')
-        values = [str(one) for one in flows[name].unique(maintain_order=True)]
-        if value not in values:
-            raise PlotError(f'only: {name} = "{value}" is not there: expected one of {", ".join(values[:8])}')
-        flows = flows.filter(pl.col(name).cast(pl.String) == value)
+        values = flows[name].unique(maintain_order=True).to_list()
+        chosen = numbers.same(str(value), values)
+        if chosen is None:
+            there = ", ".join(map(str, values[:8]))
+            raise PlotError(f'only: {name} = "{value}" is not there: expected one of {there}')
+        flows = flows.filter(pl.col(name) == chosen)
     return flows
+
+
+def _without_runs(results: Results, flows: pl.DataFrame, only: Mapping[str, str]) -> str:
+    """What leaves an axis with one value: the first of its other values, and why it has no run; empty if none does."""
+    for axis in results.axes:
+        there = set(flows[axis.name])
+        missing = [value for value in axis.values if value not in there]
+        if axis.name not in only and missing:
+            failures = results.document.get("failures", [])
+            error = next((one["error"] for one in failures if one["values"].get(axis.name) == missing[0]), "")
+            more = f", and {len(missing) - 1} more have none" if len(missing) > 1 else ""
+            return f"{axis.name} = {missing[0]} has no run{f' ({error})' if error else ''}{more}"
+    return ""
 
 
 def _dimensions(results: Results, flows: pl.DataFrame) -> list[AxisOf]:

@@ -29,6 +29,18 @@ def column(name: str, values: Sequence[Any]) -> tuple[str, list[float]] | None:
     return None
 
 
+def same(text: str, values: Sequence[Any]) -> Any | None:
+    """The one of an axis's values that a text names, as it is written or as a quantity: "1000 us" is "1 ms". None if
+    there is none."""
+    for value in values:
+        if text == str(value):
+            return value
+    found = column("", [text, *values])
+    if found and (number := found[1][0]) in found[1][1:]:
+        return values[found[1].index(number, 1) - 1]
+    return None
+
+
 def _packets(value: Any) -> float | None:
     found = _PACKETS.fullmatch(value.strip()) if isinstance(value, str) else None
     return float(found[1]) if found else None
