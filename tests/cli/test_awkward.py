@@ -1,5 +1,6 @@
 """Awkward input and awkward places for output: one sentence, or what was asked for."""
 
+import io
 import json
 import os
 import subprocess
@@ -75,14 +76,15 @@ def test_progress_is_lines_where_there_is_no_terminal(monkeypatch, capsys):
         for clock[0], done in ((100.0, 5), (101.0, 15), (102.5, 30), (103.0, 35), (106.0, 35), (400.0, 55)):
             report(done, 105, "1 failed")
     assert capsys.readouterr().err.splitlines() == [
-        "sweep: 30 of 105, 10/s, 8 s left, 1 failed (2 s)", "sweep: 35 of 105, 5/s, 14 s left, 1 failed (6 s)",
-        "sweep: 55 of 105, 0.167/s, 5 min left, 1 failed (5 min)",
-    ]  # fmt: skip
+        "sweep: 30 of 105, 10/s, about 8 s left, 1 failed (2 s)",
+        "sweep: 35 of 105, 5/s, about 14 s left, 1 failed (6 s)",
+        "sweep: 55 of 105, 0.167/s, about 5 min left, 1 failed (5 min)",
+    ]
     clock[0] = 500.0
     with terminal.progress_bar("one run") as report:
         for clock[0], done in ((500.0, 0.0), (504.0, 0.25), (505.0, 0.25)):
             report(done, 1)
-    assert capsys.readouterr().err == "one run: 25%, up to 12 s left (4 s)\n"
+    assert capsys.readouterr().err == "one run: 25%, about 12 s left (4 s)\n"
     monkeypatch.undo()
     monkeypatch.setattr(terminal, "_FIRST_LINE_AFTER_S", 0.0)
     monkeypatch.setattr(terminal, "_LINE_EVERY_S", 3600.0)
@@ -108,13 +110,44 @@ def test_a_task_that_reports_rarely_is_shown_all_the_same(monkeypatch, capsys):
     assert capsys.readouterr().err == "drawing: 0% (0 s)\n"
 
 
-def test_the_time_until_something_is_done_is_none_of_the_pace(monkeypatch, capsys):
-    clock = [100.0]
+@pytest.mark.parametrize(
+    ("total", "reports", "lines"),
+    [
+        # A plan takes 3.7 s, and the start is faster than the rest.
+        (1, ((3.7, 0.0), (4.0, 0.09), (45.0, 0.999)), ["9%, about 40 s left (4 s)", "100% (45 s)"]),
+        (1, ((9.0, 0.01), (45.0, 0.5)), ["1% (9 s)", "50%, about 45 s left (45 s)"]),
+        (
+            1000, ((0.0, 500), (3.0, 510), (9.0, 600)),
+            ["510 of 1000, 3.33/s (3 s)", "600 of 1000, 11.1/s, about 36 s left (9 s)"],
+        ),
+        (10**6, ((0.0, 0), (10.0, 245_000)), ["245000 of 1000000, 24,500/s, about 31 s left (10 s)"]),
+        (
+            60, ((0.0, 0), (10.0, 30), (20.0, 0), (50.0, 15)),
+            ["30 of 60, 3/s, about 10 s left (10 s)", "0 of 60 (20 s)", "15 of 60, 0.5/s, about 90 s left (50 s)"],
+        ),
+    ],
+)  # fmt: skip
+def test_the_time_left_is_that_of_the_pace_once_enough_is_done(total, reports, lines, monkeypatch, capsys):
+    clock = [0.0]
     monkeypatch.setattr(terminal.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(terminal, "_FIRST_LINE_AFTER_S", 3.8 if total == 1 else 2.0)
+    monkeypatch.setattr(terminal, "_BEAT_EVERY_S", 0.01)
+    with terminal.progress_bar("task") as report:
+        # What is shown before the first report is none.
+        time.sleep(0.1)
+        for now, done in reports:
+            clock[0] = now
+            report(done, total)
+    assert capsys.readouterr().err.splitlines() == [f"task: {line}" for line in lines]
+
+
+def test_the_bar_of_one_run_has_its_percentage_once(monkeypatch):
+    out = io.StringIO()
+    monkeypatch.setattr(terminal, "_BAR_AFTER_S", -1)
+    monkeypatch.setattr(terminal, "errors", lambda: Console(file=out, force_terminal=True, width=100))
     with terminal.progress_bar("one run") as report:
-        for clock[0], done in ((100.0, 0.0), (101.0, 0.0), (121.0, 0.0), (142.0, 0.25)):
-            report(done, 1)
-    assert capsys.readouterr().err.splitlines() == ["one run: 0% (21 s)", "one run: 25%, up to 63 s left (42 s)"]
+        report(0.5, 1)
+    assert out.getvalue().split("\n")[0].count("50%") == 1
 
 
 def test_a_byte_order_mark_is_no_part_of_the_scenario(scenario):

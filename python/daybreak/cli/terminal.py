@@ -32,6 +32,9 @@ _BAR_AFTER_S = 1.0
 _FIRST_LINE_AFTER_S = 2.0
 _LINE_AFTER_S, _LINE_EVERY_S = 2.0, 30.0
 _BEAT_EVERY_S = 0.25
+# The part of a task from which on its pace tells the time that is left.
+_ENOUGH = 0.05
+_LEAST_WHOLE_RATE = 100
 
 # Sentences that go to a file are not wrapped, and tables only at this width, or at COLUMNS of the environment.
 _FILE_WIDTH = 200
@@ -135,15 +138,14 @@ def _bar(title: str) -> Iterator[Update]:
         TaskProgressColumn,
         TextColumn,
         TimeElapsedColumn,
-        TimeRemainingColumn,
     )
 
     columns = (
         TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(),
-        TextColumn("{task.fields[words]}", markup=False), TimeElapsedColumn(), TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[words]}", markup=False), TimeElapsedColumn(), TextColumn("{task.fields[left]}"),
     )  # fmt: skip
     bar = Progress(*columns, console=errors(), transient=True)
-    task = bar.add_task(title, total=None, words="")
+    task = bar.add_task(title, total=None, words="", left="")
     start, started, lock = time.monotonic(), False, threading.Lock()
     pace = _Pace(start)
 
@@ -156,8 +158,11 @@ def _bar(title: str) -> Iterator[Update]:
 
     def report(done: float, total: float | None, words: str = "") -> None:
         show()
-        said = ", ".join(part for part in (_count(done, total), pace.rate(done, total), plain(words)) if part)
-        bar.update(task, completed=done, total=total, words=said)
+        pace.report(done, total)
+        # The bar has the percentage.
+        count = "" if total == 1 else _count(done, total)
+        said = ", ".join(part for part in (count, pace.rate(), plain(words)) if part)
+        bar.update(task, completed=done, total=total, words=said, left=pace.left())
 
     beat = _Beat(show)
     try:
@@ -178,6 +183,7 @@ def _lines(title: str, stages: bool) -> Iterator[Update]:
         nonlocal last
         with lock:
             last = (done, total, words)
+            pace.report(done, total)
             show(done, total, words)
 
     def again() -> None:
@@ -190,7 +196,7 @@ def _lines(title: str, stages: bool) -> Iterator[Update]:
         nonlocal said, stage, due
         now = time.monotonic()
         is_new_stage = stages and words != stage
-        counted = (_count(done, total), pace.rate(done, total), pace.left(done, total)) if total or not stages else ()
+        counted = (_count(done, total), pace.rate(), pace.left()) if total or not stages else ()
         parts = (plain(words), *counted) if stages else (*counted, plain(words))
         line = ", ".join(part for part in parts if part)
         if not is_new_stage and (now < due or (line == said and not is_again)):
@@ -225,30 +231,45 @@ class _Beat:
 
 
 class _Pace:
-    """The pace of a task from its first report on: what was done before does not count, nor, of a single item, the time
-    until something is done, such as that of making its plan."""
+    """The pace of a task: what is done per second since its start.
+
+    What several items have done at the first report, such as runs that were found in a store, does not count. The time
+    until something is done, such as that of making a plan, counts: simulations are faster at first than later.
+    """
 
     def __init__(self, start: float):
-        self._start, self._first = start, 0.0
-        self._is_new = True
+        self._start = start
+        self._first: float | None = None
+        self._done = 0.0
+        self._total: float | None = None
 
-    def rate(self, done: float, total: float | None) -> str:
-        """Text such as "10.4/s"; empty for a single item, or before the start."""
-        speed = self._speed(done, total)
-        return f"{speed:.3g}/s" if speed and (total is None or total > 1) else ""
+    def report(self, done: float, total: float | None) -> None:
+        """Takes what is done by now."""
+        if self._first is None:
+            self._first = 0.0 if total == 1 else done
+        elif done < self._done:
+            # Another stage, which begins anew.
+            self._start, self._first = time.monotonic(), done
+        self._done, self._total = done, total
 
-    def left(self, done: float, total: float | None) -> str:
-        """The remaining time at this pace: at most that for a single run, which ends when its flows are complete."""
-        speed = self._speed(done, total)
-        bound = "up to " if total == 1 else ""
-        return f"{bound}{_duration((total - done) / speed)} left" if speed and total and total > done else ""
+    def rate(self) -> str:
+        """Text such as "10.4/s"; empty for a single item, or before anything is done."""
+        speed = self._speed()
+        if not speed or self._total == 1:
+            return ""
+        return f"{speed:,.0f}/s" if speed >= _LEAST_WHOLE_RATE else f"{speed:.3g}/s"
 
-    def _speed(self, done: float, total: float | None) -> float:
-        now = time.monotonic()
-        if self._is_new or (total == 1 and done <= self._first):
-            self._start, self._first, self._is_new = now, done, False
-        passed = now - self._start
-        return (done - self._first) / passed if passed > 0.1 and done > self._first else 0.0
+    def left(self) -> str:
+        """The remaining time at this pace; empty until enough is done to tell, and in the last second."""
+        speed, first = self._speed(), self._first or 0.0
+        if not speed or not self._total or self._done - first < _ENOUGH * (self._total - first):
+            return ""
+        left = (self._total - self._done) / speed
+        return f"about {_duration(left)} left" if left >= 1 else ""
+
+    def _speed(self) -> float:
+        passed, more = time.monotonic() - self._start, self._done - (self._first or 0.0)
+        return more / passed if passed > 0.1 and more > 0 else 0.0
 
 
 def _duration(seconds: float) -> str:
