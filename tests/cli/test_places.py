@@ -50,6 +50,13 @@ def test_a_command_says_what_it_was_given(places, arguments, sentence):
     assert done.returncode in (1, 2) and one_sentence(done.stderr) and sentence in done.stderr
 
 
+def test_a_grid_without_axes_is_said_to_have_one_point(tmp_path):
+    said = "the grid has no axes: its one point is the scenario itself"
+    (tmp_path / "grid.toml").write_text(f'scenario = "{SCENARIO}"\n')
+    assert said in daybreak("sweep", tmp_path / "grid.toml", "-o", tmp_path / "one").stdout.splitlines()
+    assert said not in daybreak("sweep", grid(tmp_path, '["20 kB"]'), "-o", tmp_path / "other").stdout
+
+
 def test_a_fault_of_every_point_is_one_row(tmp_path):
     done = daybreak("sweep", grid(tmp_path, '["a lot", "much"]', [3, 4]), "-o", tmp_path / "out", cwd=tmp_path)
     assert done.returncode == 1 and "2 failures:" in done.stdout

@@ -45,7 +45,7 @@ def change(content):
 @pytest.mark.parametrize("name", IN_STEP)
 def test_what_nanoseconds_change_is_warned_of(name):
     content = content_of(name)
-    assert "no link on their ways has jitter" in (ties(content) or "")
+    assert "no link on their paths has jitter" in (ties(content) or "")
     assert change(content) > IN_STEP[name]
     # With jitter there is nothing to warn of.
     assert ties(replace(content, links=[replace(link, jitter_ps=7_000) for link in content.links])) is None
@@ -75,9 +75,9 @@ def said(document):
 def test_flows_that_fill_a_queue_together_meet_and_one_alone_does_not():
     assert said(dumbbell(1)) is None
     assert said(dumbbell(2)) == (
-        'queue "bottleneck": 2 flows come to it by 2 links of one rate, and no link on their ways has jitter. Their '
-        "packets come in step, so that nanoseconds may decide whose are lost, all through a run: give hosts' links "
-        "some jitter, or draw when flows start, and compare several seeds"
+        'queue "bottleneck": 2 flows come to it by 2 links of one rate, and no link on their paths has jitter. Their '
+        "packets arrive in lockstep; nanoseconds may decide throughout the run whose packets are lost: give hosts' "
+        "links some jitter, or draw when flows start, and compare several seeds"
     )
     # Two that together bring no more than the bottleneck takes.
     assert said(dumbbell(2, rate="2 Gbit/s", access_rate="1 Gbit/s")) is None

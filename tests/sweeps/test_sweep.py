@@ -84,6 +84,10 @@ def test_a_sample_is_drawn_without_replacement_and_is_the_same_again(base):
         ({"scenario": "a", "keep": ["flows", "flow"]}, 'keep = "flow": no such table; expected some of flows, bins,'),
         ({"scenario": "a", "keep": ["flows", "flows"]}, 'keep has "flows" twice'),
         ({"scenario": "a", "keep": []}, "keep = []: expected at least 1 entry"),
+        (
+            {"scenario": "a", "axes": {"topology.queue": "10 packets"}},
+            'axes.topology.queue = "10 packets": expected a list of values, or a table',
+        ),
         ({"scenario": "a", "axes": {"x": VARIANTS, "y": VARIANTS}}, '"flows.0.variant" is varied by two axes'),
         ({"scenario": "a", "seeds": 0}, "seeds = 0: expected at least 1"),
         ({"scenario": "a", "seeds": True}, "seeds = true: expected a whole number"),

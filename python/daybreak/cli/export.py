@@ -28,7 +28,7 @@ def export(
         typer.Option("-o", "--out", help="File to write; by default RUN's name with the format's suffix."),
     ] = None,
     flows: Annotated[
-        str | None, typer.Option(help="Only flows whose name matches this pattern, and the queues on their ways.")
+        str | None, typer.Option(help="Only flows whose name matches this pattern, and the queues along their paths.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that Daybreak did not make.")] = False,
     as_json: Json = False,

@@ -28,13 +28,17 @@ def learn(
     data: Annotated[str, typer.Argument(help=f"{', '.join(_DATA)}: what is run.", metavar="DATA")],
     out_: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for runs and results.")] = None,
     count: Annotated[
-        int | None, typer.Option(help="But for advice: settings; with networks the first of its design.", min=2)
+        int | None,
+        typer.Option(
+            help="With networks, unseen and kernel: number of settings; with networks the first ones of its design.",
+            min=2,
+        ),
     ] = None,
     runs: Annotated[int | None, typer.Option(help="With unseen and kernel: runs of each setting.", min=2)] = None,
     seed: Annotated[
-        int | None, typer.Option(help="With unseen and kernel: what the settings are drawn with; 1.", min=0)
+        int | None, typer.Option(help="With unseen and kernel: seed of the draw of the settings; by default 1.", min=0)
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
+    workers: Annotated[int | None, typer.Option(help="Parallel runs; by default one per processor.", min=1)] = None,
     model: ModelFile = None,
     as_json: Json = False,
 ) -> None:

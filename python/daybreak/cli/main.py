@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 
-from daybreak.errors import DaybreakError, reason
+from daybreak.errors import DaybreakError, reason, shown
 
 from .commands import HELP_NAMES, Commands
 from .terminal import complain
@@ -27,6 +27,8 @@ WRONG_USAGE = 2
 _SIGNALLED = 128
 # Two signals within this time are one request to end.
 _SAME_REQUEST_S = 2.0
+# What Typer says of a word that is none of the choices.
+_NO_CHOICE = re.compile(r"Value error, .* is not one of ('.*')\.", re.DOTALL)
 
 app = typer.Typer(
     name="daybreak",
@@ -147,7 +149,11 @@ def _usage_sentence(error: typer.TyperException) -> str:
 
         if isinstance(error.__cause__, ValidationError):
             name = max(parameter.opts, key=len) if parameter.opts else parameter.name
-            return sentence(name, error.__cause__.errors()[0])
+            finding = error.__cause__.errors()[0]
+            if choices := _NO_CHOICE.fullmatch(finding["msg"]):
+                known = choices[1].replace("'", "")
+                return f"{name} = {shown(finding['input'])}: expected one of {known}"
+            return sentence(name, finding)
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     # Choices are listed one per line there.
     message = re.sub(r"\n\s*", " ", message).replace(". Choose from: ", ": choose from ")

@@ -17,6 +17,7 @@ from .terminal import Json, print_json, progress_bar, say
 from .usage import counted, engine_of, refuse
 
 if TYPE_CHECKING:
+    from daybreak.sweeps import Outcome, Points
     from daybreak.sweeps.run import Failure
 
 _SHOWN = 20
@@ -82,24 +83,32 @@ def sweep(
     if as_json:
         print_json(outcome.document())
     else:
-        rate = f", {outcome.new / outcome.seconds:.3g} runs/s" if outcome.new and outcome.seconds else ""
-        tables = ", ".join(str(place / name) for name in points.grid.keep)
-        runs = f"{counted(len(outcome.made), 'run')} of {counted(outcome.points, 'point')}"
-        say(f"{runs}, {outcome.new} of them new{rate}; dataset: {tables}")
-        if engines.kind(points.grid.engine) == "kernel":
-            say(f"engine: {engines.program(points.grid.engine)}")
-        if outcome.made and "flows" in points.grid.keep:
-            _summarise(place)
-        if outcome.wide:
-            say(_wide([_values(points.columns(point)) for point in outcome.wide], ci or ""))
-        if outcome.failures:
-            say(f"{counted(len(outcome.failures), 'failure')}:")
-            rows = _failures(outcome.failures)
-            print_table(("point", "seed", "error"), rows[:_SHOWN])
-            if len(rows) > _SHOWN:
-                say(f"... and {len(rows) - _SHOWN} more in {place / 'sweep.json'}")
+        _say(outcome, points, ci or "")
     if outcome.failures:
         raise typer.Exit(1)
+
+
+def _say(outcome: Outcome, points: Points, ci: str) -> None:
+    """Prints what a sweep has run, its points, and its failures."""
+    place = outcome.directory
+    rate = f", {outcome.new / outcome.seconds:.3g} runs/s" if outcome.new and outcome.seconds else ""
+    tables = ", ".join(str(place / name) for name in points.grid.keep)
+    runs = f"{counted(len(outcome.made), 'run')} of {counted(outcome.points, 'point')}"
+    say(f"{runs}, {outcome.new} of them new{rate}; dataset: {tables}")
+    if not points.grid.axes:
+        say("the grid has no axes: its one point is the scenario itself")
+    if engines.kind(points.grid.engine) == "kernel":
+        say(f"engine: {engines.program(points.grid.engine)}")
+    if outcome.made and "flows" in points.grid.keep:
+        _summarise(place)
+    if outcome.wide:
+        say(_wide([_values(points.columns(point)) for point in outcome.wide], ci))
+    if outcome.failures:
+        say(f"{counted(len(outcome.failures), 'failure')}:")
+        rows = _failures(outcome.failures)
+        print_table(("point", "seed", "error"), rows[:_SHOWN])
+        if len(rows) > _SHOWN:
+            say(f"... and {len(rows) - _SHOWN} more in {place / 'sweep.json'}")
 
 
 def _failures(failures: Sequence[Failure]) -> list[tuple[str, str, str]]:

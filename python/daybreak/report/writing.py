@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from daybreak.errors import OutputError
+from daybreak.errors import UsageError
 from daybreak.plots.files import may_be_replaced, put
 
 GENERATOR = "Daybreak report"
@@ -13,9 +13,9 @@ _ENDINGS = (".html", ".htm")
 
 
 def check(place: Path, *, force: bool = False) -> None:
-    """Raises OutputError when `write` would refuse ``place``, before anything is made."""
+    """Raises UsageError or OutputError when `write` would refuse ``place``, before anything is made."""
     if place.suffix.lower() not in _ENDINGS:
-        raise OutputError(f"{place} cannot be written: expected a name that ends in .html")
+        raise UsageError(f"{place} cannot be written: expected a name that ends in .html")
     may_be_replaced(place, f'<meta name="generator" content="{GENERATOR}">', "no report of Daybreak's", force=force)
 
 

@@ -43,8 +43,8 @@ def ties(content: plan.Plan) -> str | None:
                 otherwise = ", or draw when flows start," if at_once else ""
                 return (
                     f'queue "{content.queues[queue].name}": {count} flows come to it by {len(by_link)} links of one '
-                    "rate, and no link on their ways has jitter. Their packets come in step, so that nanoseconds may "
-                    "decide whose are lost, all through a run: give hosts' links some jitter"
+                    "rate, and no link on their paths has jitter. Their packets arrive in lockstep; nanoseconds may "
+                    "decide throughout the run whose packets are lost: give hosts' links some jitter"
                     f"{otherwise} and compare several seeds"
                 )
     return None

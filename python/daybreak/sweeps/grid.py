@@ -106,6 +106,12 @@ class Axis(Model):
         return [(value, dict.fromkeys(fields, value)) for value in self.values]
 
 
+def _list_or_table(axis: Any) -> Any:
+    if not isinstance(axis, Axis | dict):
+        raise reject("expected a list of values, or a table")
+    return axis
+
+
 def _with_fields(axes: Any) -> Any:
     """Axes that are lists, as tables."""
     if not isinstance(axes, dict):
@@ -128,7 +134,7 @@ class Grid(Model):
     """Number of points drawn from the product; all points if not given."""
     sample_seed: int = 1
     """Seed of that draw."""
-    axes: Annotated[dict[str, Axis], BeforeValidator(_with_fields)] = {}
+    axes: Annotated[dict[str, Annotated[Axis, BeforeValidator(_list_or_table)]], BeforeValidator(_with_fields)] = {}
     """The axes by name. A list has the values of the field that its name is."""
 
 
