@@ -140,7 +140,7 @@ def test_validate_says_it_and_succeeds():
     done = program("validate", scenario)
     assert done.returncode == 0 and "warning: queue" in done.stdout
     report = json.loads(program("validate", scenario, "--json").stdout)
-    assert report["valid"] and any("in step" in warning for warning in report["warnings"])
+    assert report["valid"] and any("in lockstep" in warning for warning in report["warnings"])
     assert json.loads(program("validate", ROOT / "scenarios" / "01-one-flow.toml", "--json").stdout)["warnings"] == []
 
 
