@@ -13,7 +13,7 @@ from ready_files import ROOT
 from report import chromium
 
 import daybreak as package
-from daybreak.errors import OutputError
+from daybreak.errors import OutputError, UsageError
 from daybreak.report import html, page, writing
 from daybreak.report.contents import Contents, gather
 from daybreak.runs import read
@@ -239,7 +239,7 @@ def test_only_a_report_is_replaced(folders, tmp_path):
 
 
 def test_another_ending_is_refused_before_anything_is_done(tmp_path):
-    with pytest.raises(OutputError, match=r"ends in \.html"):
+    with pytest.raises(UsageError, match=r"ends in \.html"):
         writing.check(tmp_path / "report.pdf")
 
 

@@ -511,6 +511,6 @@ def test_an_axis_may_be_a_list_under_the_name_of_its_field(base, tmp_path):
 
 @pytest.mark.parametrize("points", [[], None, 3])
 def test_what_are_no_points_is_one_sentence(tmp_path, points):
-    with pytest.raises(ScenarioError, match=r"^points is an object of type \w+: expected what daybreak\.vary makes, or the path"):
+    with pytest.raises(ScenarioError, match=r"^points is an object of type \w+: expected what daybreak\.vary"):
         sweep(points, tmp_path / "d")
     assert not (tmp_path / "d").exists()
