@@ -395,6 +395,17 @@ mod tests {
         }
     }
 
+    /// A block that begins at the `sk_buff`'s own beginning covers all of it: nothing is split.
+    #[test]
+    fn a_block_splits_only_an_sk_buff_in_which_it_begins() {
+        let seq = |at: u64| 1 + at * u64::from(LEN);
+        let (mut flight, _) = with_sacks(5, 1..4);
+        [2, 3].into_iter().for_each(|at| flight.shift(at, 1));
+        for (start, shifts) in [(seq(1) - 1, false), (seq(1), false), (seq(1) + 1, true), (seq(2), true)] {
+            assert_eq!(flight.shifts_in_walk(seq(3), start, LEN), shifts, "from {start}");
+        }
+    }
+
     #[test]
     fn a_hole_that_fills_joins_both_sides() {
         let (mut flight, mut tally) = with_sacks(6, 0..2);
