@@ -64,7 +64,7 @@ def test_explain_draws_a_figure_and_replaces_its_own_alone(tmp_path):
     assert again.returncode == 1 and "--force" in again.stderr and figure.read_bytes() == b"mine"
     assert daybreak("explain", DOWNTIME, "-o", figure, "--force").returncode == 0 and figure.read_bytes() == before
     wrong = daybreak("explain", DOWNTIME, "-o", tmp_path / "bars.docx")
-    assert wrong.returncode == 1 and "ends in .png, .svg, .pdf" in wrong.stderr
+    assert wrong.returncode == 2 and "ends in .png, .svg, .pdf" in wrong.stderr
 
 
 def test_compare_has_a_row_of_what_some_runs_do_not_know_and_draws_what_is_known(tmp_path, one_flow):

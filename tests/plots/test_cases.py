@@ -90,9 +90,9 @@ def test_shading_that_differs_is_left_out_and_weeks_that_differ_are_refused(migr
 def test_distributions_are_drawn_of_one_run_and_of_several(three, kind):
     assert plots.draw(three[:1], what=[kind]).figure.axes
     assert plots.draw(three, what=[kind]).figure.axes
-    with pytest.raises(UsageError, match=f"{kind} is of whole runs and a figure of its own"):
+    with pytest.raises(UsageError, match=f"^{kind} is drawn alone, over whole runs: remove "):
         plots.draw(three, what=[kind, "cwnd"])
-    with pytest.raises(UsageError, match="expected nothing besides, not fold"):
+    with pytest.raises(UsageError, match=r"remove fold$"):
         plots.draw(three, what=[kind], fold="1 ms")
 
 
@@ -140,8 +140,8 @@ def test_a_sequence_goes_up_to_what_was_delivered_and_a_short_run_has_no_phase_l
     assert [table["mean"].max() * unit for table in curves.values()] == pytest.approx([1e6, 3e5])
     # Nothing is delivered at the start, and all of it only at the end: not a bin before.
     assert [table["mean"][0] for table in curves.values()] == [0, 0]
-    ended = max(one.manifest["totals"]["ended_ns"] for one in both)
-    assert all(table["time_s"][-1] == pytest.approx(ended / 1e9) for table in curves.values())
+    ended = [one.manifest["totals"]["ended_ns"] / 1e9 for one in both]
+    assert [table["time_s"][-1] for table in curves.values()] == pytest.approx(ended)
     coarse = run(one_flow, **{"records.bins": "10 ms"})
     (sequence,) = plots.figure_content([coarse], what=["sequence"]).rows[0].panel.curves.values()
     assert sequence["time_s"].to_list() == [0, coarse.manifest["totals"]["ended_ns"] / 1e9]
@@ -152,6 +152,42 @@ def test_a_sequence_goes_up_to_what_was_delivered_and_a_short_run_has_no_phase_l
     ended = early.manifest["totals"]["ended_ns"]
     assert facets[1].rows[0].panel.shading.intervals["end_ns"].to_list()[-1] == ended
     assert facets[0].rows[0].panel.shading.intervals["end_ns"].to_list()[-1] is None
+
+
+def test_a_curve_ends_with_its_run_though_another_run_goes_on(one_flow):
+    long, short = (
+        run(one_flow, name=name, duration=f"{end} ms", stop="duration", **{"flows.0.size": "unlimited"})
+        for name, end in (("long", 6), ("short", 2))
+    )
+    shown = plots.figure_content([long, short], what=["throughput", "queues", "sequence"])
+    assert shown.subtitle == "each curve ends with its run"
+    for row in shown.rows:
+        curves = row.panel.curves
+        assert curves["short"]["time_s"][-1] == pytest.approx(0.002) and curves["short"]["mean"][-1] is None, row.ylabel
+        assert curves["long"]["time_s"][-1] > 0.005 and curves["long"]["mean"].null_count() == 0, row.ylabel
+    # The last bin is no mean over a time after the run.
+    rates = shown.rows[0].panel.curves["short"]["mean"].to_list()
+    assert rates[-2] == pytest.approx(rates[-3], rel=0.2)
+    apart = plots.figure_content([long, short], what=["throughput"], facet=True)
+    assert [facet.rows[0].panel.run_ended_s for facet in apart.facets] == [0, pytest.approx(0.002)]
+    figure = plots.plot([long, short], what=["throughput", "queues"], facet=True)
+    assert [text.get_text() for text in figure.legends[0].get_texts()].count("end of run") == 1
+    assert [axes.get_xlim()[1] for axes in figure.axes] == pytest.approx([0.006] * 4)
+    later = plots.figure_content([long, short], what=["throughput"], from_="3 ms")
+    assert list(later.rows[0].panel.curves) == ["long"]
+    assert '"short" is not drawn: its run ended at 2 ms' in later.notes
+    assert plots.figure_content([short], what=["throughput"]).rows[0].panel.run_ended_s == 0
+
+
+def test_weeks_after_the_end_of_a_run_do_not_count(one_flow):
+    long, short = (
+        run(one_flow, name=name, duration=f"{end} ms", stop="duration", **{"flows.0.size": "unlimited"})
+        for name, end in (("long", 8), ("short", 4))
+    )
+    alone = plots.figure_content([short], what=["throughput"], fold="2 ms").rows[0].panel.curves
+    both = plots.figure_content([long, short], what=["throughput"], fold="2 ms")
+    assert both.rows[0].panel.curves["short"]["mean"].to_list() == pytest.approx(*(t["mean"] for t in alone.values()))
+    assert both.subtitle.startswith("4 weeks overlaid")
 
 
 def test_a_case_has_one_colour_and_one_name_in_every_row_though_it_is_unfinished(one_flow):

@@ -255,8 +255,8 @@ def test_an_unfinished_flow_is_called_so():
 
 def test_what_is_not_recorded_is_said():
     drawn = plots.draw([many(1, records={})])
-    assert "cwnd, in_flight, rtt, retransmissions: not recorded, set records.window" in drawn.notes
-    with pytest.raises(PlotError, match=r"^queues is not recorded in the run: set records.queues$"):
+    assert 'cwnd, in_flight, rtt, retransmissions: not recorded, set records.window = "1 ms"' in drawn.notes
+    with pytest.raises(PlotError, match=r'^queues is not recorded in the run: set records.queues = "1 ms"$'):
         plots.draw([many(1, records={})], what=["queues"])
     with pytest.raises(PlotError, match="there is nothing to draw"):
         plots.draw([many(1, records={"delivered": False, "drops": False})])
@@ -265,17 +265,18 @@ def test_what_is_not_recorded_is_said():
 @pytest.mark.parametrize("duration", ["1 ns", "10 us", "3 ms"])
 def test_short_runs_are_drawn(duration):
     drawn = plots.draw([many(2, duration=duration)], what=list(plots.QUANTITIES))
-    missing = ("queues: there is no sample",) if duration != "3 ms" else ()
-    assert len(drawn.figure.axes) == len(plots.QUANTITIES) - len(missing)
-    assert drawn.notes[: len(missing)] == missing
+    # Where nothing is known there is no row; a row of zeros is named.
+    unknown = ["cwnd", "in_flight", "rtt", "queues"] if duration != "3 ms" else []
+    assert len(drawn.figure.axes) == len(plots.QUANTITIES) - len(unknown)
+    noted = [f"{name}: there is no sample" for name in unknown]
+    noted += [f"{name}: there were none" for name in ("drops", "retransmissions") if unknown]
+    assert [note for note in drawn.notes if "queues are drawn" not in note] == noted
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         ({"flows": "x*"}, 'no flow is called "x*": there are main, moved'),
-        ({"from_": "5 s"}, "from = 5 s is not before the end of what is drawn: the run ended at"),
-        ({"from_": "5 ms", "to": "5 ms"}, "from = 5 ms is not before the end of what is drawn: to = 5 ms"),
         ({"fold": "5 s"}, "there is no whole week of 5 s between 10 ms and"),
         ({"what": ["throughput"], "fold": "3 ms"}, "throughput is recorded every 1 ms, too seldom for weeks of 3 ms"),
         ({"timeline": "x"}, 'timeline "x" has no step in the run: there are migrate-0'),
@@ -294,6 +295,9 @@ def test_mistakes_are_one_sentence(moved, options, sentence):
         ({"what": ["speed"]}, '"speed" cannot be drawn: known are throughput, goodput, sequence, cwnd'),
         ({"by": "host"}, 'by = "host": expected flow, group, variant or run'),
         ({"from_": "5"}, 'from = "5": expected a time such as "40 us" (a unit is missing)'),
+        ({"from_": "5 s"}, "from (5 s) must be before the end of the run ("),
+        ({"from_": "5 ms", "to": "5 ms"}, "from (5 ms) must be before to (5 ms)"),
+        ({"from_": "6 s", "to": "5 s"}, "from (6 s) must be before to (5 s)"),
         ({"fold": "0 s"}, "fold = 0 s: expected the length of a week above 0 s"),
         ({"fold": "soon"}, 'fold = "soon": expected a time'),
     ],
@@ -378,7 +382,7 @@ def test_only_the_ends_of_a_file_say_who_made_it(tmp_path):
 
 @pytest.mark.parametrize("name", ["f.jpg", "f", "f.txt"])
 def test_other_kinds_of_files_are_refused(name, tmp_path, moved):
-    with pytest.raises(OutputError, match=r"expected a name that ends in \.png, \.svg, \.pdf"):
+    with pytest.raises(UsageError, match=r"expected a name that ends in \.png, \.svg, \.pdf"):
         plots.write(moved[0].plot(what=["cwnd"]), tmp_path / name)
 
 
@@ -454,3 +458,33 @@ def test_a_timeline_without_days_and_nights_is_not_shaded(one_flow, migration):
     both = daybreak.run(migration.with_({"timelines": [other, *moved]}))
     shown = plots.draw([both], what=["throughput"])
     assert list(shown.figure.axes[0].patches) and not any("days and nights are those" in note for note in shown.notes)
+
+
+def test_a_time_in_which_no_drawn_flow_is_under_way_is_a_mistake(one_flow):
+    some = one_flow.with_(
+        {
+            "duration": "40 ms",
+            "stop": "duration",
+            "records": EVERYTHING,
+            "flows.0.start": "5 ms",
+            "flows.0.size": "1 MB",
+        }
+    )
+    run = daybreak.run(some)
+    ended = int(run.flows["end_ns"][0]) / 1e6
+    assert 5 < ended < 10
+    for what in (["throughput"], ["cwnd"], None):
+        with pytest.raises(UsageError, match=rf"^no .* from 20 ms to 40 ms: the last one ended at {ended:.6g} ms$"):
+            plots.draw([run], what=what, from_="20 ms")
+    with pytest.raises(UsageError, match=r"^no .* from 0 ns to 2 ms: the next one starts at 5 ms$"):
+        plots.draw([run], what=["throughput"], to="2 ms")
+    # A flow that is there may be silent.
+    assert plots.draw([run], what=["throughput"], from_="4 ms", to="5.001 ms").figure.axes
+
+
+def test_a_count_without_any_is_said_though_it_was_requested(one_flow):
+    run = daybreak.run(one_flow.with_({"records": EVERYTHING, "flows.0.size": "1 kB"}))
+    drawn = plots.draw([run], what=["drops", "throughput"])
+    assert drawn.notes == ("drops: there were none",) and len(drawn.figure.axes) == 2
+    with pytest.raises(PlotError, match=r"^there is nothing to draw: queues: there is no sample$"):
+        plots.draw([run], what=["queues"], to="1 us")

@@ -342,6 +342,26 @@ def test_scenarios_side_by_side_show_one_time_with_one_scale(tmp_path):
 
 
 @chromium.needs_chromium
+def test_a_figure_beside_a_longer_one_says_where_its_run_ended(tmp_path):
+    base = package.Scenario.parse(SCENARIO).with_({"stop": "duration"})
+    for name, end in (("short", 2), ("long", 8)):
+        package.run(base.with_({"name": name, "duration": f"{end} ms"})).write(tmp_path / name)
+    place = tmp_path / "page.html"
+    place.write_text(page.report(gather([tmp_path / "long", tmp_path / "short"]), explained=False), encoding="utf-8")
+    with chromium.opened(place, width=1280) as shown:
+        beside = "[...document.querySelectorAll('.beside .figure')]"
+        rows = shown.run(f"{beside}.map((one) => one.querySelectorAll('text.title').length)")
+        said = "[...one.querySelectorAll('text')].filter((text) => text.textContent === 'end of run').length"
+        assert shown.run(f"{beside}.map((one) => {said})") == [0, rows[1]]
+        # No line goes on after it.
+        last = shown.run(f"""{beside}.map((one) => Math.max(...[...one.querySelectorAll('path[stroke]')].map(
+            (path) => Math.max(...path.getAttribute('d').match(/H[0-9.]+/g).map((at) => Number(at.slice(1)))))))""")
+        ended = shown.run(f"{beside}.map((one) => Number(one.querySelector('.ended')?.getAttribute('x1')))")
+        assert last[1] == pytest.approx(ended[1], abs=0.1) and ended[1] < 0.5 * last[0]
+        assert not shown.complaints
+
+
+@chromium.needs_chromium
 def test_the_table_of_groups_fits_a_page_of_1280_points(tmp_path):
     """Its last column is not hidden behind the edge."""
     run = package.run(package.load(ROOT / "scenarios" / "15-web-search.toml"))

@@ -46,7 +46,7 @@ def plot(
             help="Some of throughput (payload as it arrives), goodput (payload delivered in order), cwnd, in_flight, "
             "rtt, queues, drops, retransmissions, sequence (payload delivered so far), with commas; all that are "
             "recorded but goodput and sequence if not given. Or one of slowdown (by size), fct, "
-            "occupancy (of queues), utilisation (of links), which are of whole runs.",
+            "occupancy (of queues), utilisation (of links), over whole runs.",
             autocompletion=_quantity,
         ),
     ] = None,
@@ -129,7 +129,7 @@ def plot(
         progress(_DRAWN, 1)
         plots.write(figure, place, force=force)
     if letters := unknown_letters(figure):
-        notes.append(f"no font that is installed has {letters}: boxes stand in their place")
+        notes.append(f"no installed font has {letters}; they are drawn as boxes")
     if as_json:
         print_json({"out": str(place), "notes": notes})
         return

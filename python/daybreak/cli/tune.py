@@ -47,7 +47,7 @@ def tune(
         int, typer.Option(help="How many of the candidates that are predicted are simulated.", min=1)
     ] = 4,
     seeds: Annotated[int, typer.Option(help="Runs of each; 4 times as many where several may be best.", min=2)] = 16,
-    workers: Annotated[int | None, typer.Option(help="Runs side by side; one a processor if not given.", min=1)] = None,
+    workers: Annotated[int | None, typer.Option(help="Parallel runs; by default one per processor.", min=1)] = None,
     model: ModelFile = None,
     as_json: Json = False,
 ) -> None:
@@ -155,8 +155,9 @@ def _said(found: Advice) -> list[str]:
         lines += _compared(best, found)
         if best.wait_ms > as_it_is.wait_ms:
             lines.append(
-                f"its price: a flow that comes at any time and needs the other path waits {best.wait_ms:g} ms for it "
-                f"on average, {as_it_is.wait_ms:g} ms as it is; short flows may spend most of their time waiting"
+                "its price: a flow that arrives at a random time and needs the other path waits "
+                f"{best.wait_ms:g} ms for it on average, {as_it_is.wait_ms:g} ms as it is; "
+                "short flows may spend most of their time waiting"
             )
         if found.is_only_the_longest:
             lines.append(

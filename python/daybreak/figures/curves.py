@@ -19,6 +19,7 @@ from daybreak.figures.style import BLACK, WIDTH_INCHES, Dash, Picture, colour, d
 from daybreak.metrics.errors import check_columns
 
 BAND = "band: 95 % interval of the mean"
+RUN_END = "end of run"
 _LETTERS = 118
 """What fits beside each other in a figure's legend, in letters."""
 _HANDLE = 9
@@ -34,7 +35,7 @@ class Panel:
     ``layered`` draws the first curves thick and later ones thin, for curves that coincide. With ``steps`` a value holds
     from its time to the next one, the last to the end of the axis. ``faint`` has further curves of each name, as tables
     ``curve, time_s, value``, drawn thin in the background. ``colours`` and ``dashes`` replace the colours and line
-    styles that the names have.
+    styles that the names have. At ``run_ended_s``, if it is above 0, a thin line marks the end of the run.
     """
 
     title: str
@@ -47,6 +48,7 @@ class Panel:
     faint: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     colours: Sequence[str] = ()
     dashes: Sequence[Dash] = ()
+    run_ended_s: float = 0.0
 
     def look(self, name: str, position: int) -> tuple[str, Dash]:
         """Colour and line style of the curve ``name``, the ``position``-th of the panel."""
@@ -139,6 +141,8 @@ def draw(axes: Axes, panel: Panel, labels: dict[str, str]) -> list[Line2D | Patc
         )
     if panel.shading:
         entries += panel.shading.draw(axes, end, start_s=panel.start_s)
+    if panel.run_ended_s:
+        entries.append(axes.axvline(panel.run_ended_s, color=BLACK, linewidth=0.8, linestyle=":", label=RUN_END))
     axes.set_xlim(panel.start_s, end)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
     axes.set_title(panel.title)

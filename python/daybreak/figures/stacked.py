@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from daybreak.figures.curves import Panel, draw, largest
+from daybreak.figures.curves import RUN_END, Panel, draw, largest
 from daybreak.figures.style import WIDTH_INCHES, Picture, style
 
 _UNITS = (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
@@ -30,6 +30,12 @@ class Row:
     panel: Panel
     ylabel: str
     has_names: bool = False
+
+    def top(self) -> float:
+        """The largest value that it shows; at least 0."""
+        curves, faint = self.panel.curves.values(), self.panel.faint.values()
+        shown = [table[column] for table in curves for column in ("mean", "high")]
+        return max(0.0, *map(largest, [*shown, *(table["value"] for table in faint)]))
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ def stacked(facets: Sequence[Facet], *, title: str, subtitle: str = "", xlabel: 
         for row, label in enumerate(labels):
             of_label = [row for facet in facets for row in facet.rows if row.ylabel == label]
             shared = next(axes for axes in grid[row] if axes.figure is not None)
-            shared.set_ylim(0, max(map(_top, of_label)) * 1.08 or 1.0)
+            shared.set_ylim(0, max(row.top() for row in of_label) * 1.08 or 1.0)
             whole = all(_are_whole(one.panel) for one in of_label)
             shared.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=whole))
         legend = figure.legend(
@@ -94,7 +100,7 @@ def stacked(facets: Sequence[Facet], *, title: str, subtitle: str = "", xlabel: 
 def _draw(axes: Axes, row: Row, *, is_only: bool) -> list[Line2D | Patch]:
     """Draws a row, and returns the entries that the legend of the figure needs."""
     drawn = draw(axes, row.panel, {})
-    named = [entry for entry in drawn if row.has_names and isinstance(entry, Line2D)]
+    named = [one for one in drawn if row.has_names and isinstance(one, Line2D) and one.get_label() != RUN_END]
     axes.set_title("")
     if named:
         _name(axes, named, row.panel.title if is_only else "x" * _LINE_LETTERS)
@@ -102,12 +108,6 @@ def _draw(axes: Axes, row: Row, *, is_only: bool) -> list[Line2D | Patch]:
         title = "\n".join(textwrap.wrap(row.panel.title, _LINE_LETTERS))
         axes.set_title(title, loc="left", fontsize=8.5)
     return [entry for entry in drawn if entry not in named]
-
-
-def _top(row: Row) -> float:
-    """The largest value that a row shows."""
-    highest = max(largest(table[column]) for table in row.panel.curves.values() for column in ("mean", "high"))
-    return max(highest, *(largest(table["value"]) for table in row.panel.faint.values()), 0.0)
 
 
 def _name(axes: Axes, curves: Sequence[Line2D], title: str) -> None:

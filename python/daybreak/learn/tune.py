@@ -77,7 +77,7 @@ class Candidate:
 
     @property
     def wait_ms(self) -> float:
-        """How long a flow that comes at any time waits for the other path, on average.
+        """How long a flow that arrives at a random time waits for the other path, on average.
 
         The next move is half a period away, and the path is there after the night that follows it.
         """

@@ -101,7 +101,9 @@ def _occupancy(found: Sequence[Case], title: str, notes: list[str]) -> Figure:
     curves: dict[str, pl.DataFrame] = {}
     for case in found:
         if not all(run.scenario.records.queues and run.queues.height for run in case.runs):
-            raise PlotError(f'occupancy: the run of "{case.name}" has no samples of queues: set records.queues')
+            raise PlotError(
+                f'occupancy: the run of "{case.name}" has no samples of queues: set records.queues = "1 ms"'
+            )
         samples = pl.concat([run.queues for run in case.runs])
         most = occupancy.summary(samples).sort("p99_packets", "mean_packets", descending=True, maintain_order=True)
         shown = most["queue_name"].head(MOST_QUEUES if len(found) == 1 else 1).to_list()

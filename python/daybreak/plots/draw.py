@@ -89,7 +89,7 @@ def _distribution(
     given = [option.rstrip("_") for option, value in others.items() if value]
     if len(what) > 1 or given:
         besides = " and ".join([*(one for one in what if one != name), *given])
-        raise UsageError(f"{name} is of whole runs and a figure of its own: expected nothing besides, not {besides}")
+        raise UsageError(f"{name} is drawn alone, over whole runs: remove {besides}")
     notes: list[str] = []
     return AnnotatedFigure(distributions.draw(name, cases(runs, labels), by=by, flows=flows, notes=notes), tuple(notes))
 
@@ -129,20 +129,24 @@ def figure_content(
     notes: list[str] = []
     found, kind = with_curves(cases(runs, labels), by, flows, apart=facet)
     curves = max(sum(table[CURVE].n_unique() for table in case.flows) for case in found) or 1
-    ended = max(int(run.manifest["totals"]["ended_ns"]) for run in runs)
+    ended = _ended_ns(runs)
     networks = {} if networks is None else networks
     drawings = []
     for case in found:
         of_case: list[str] = []
         steps = _timeline(case.runs, timeline, of_case)
-        span = (_span("from", from_), _span("to", to), ended)
-        view = _view(span, fold=fold, steps=steps, curves=curves, finer=finer, notes=of_case)
+        start_ns, end_ns = _window(_span("from", from_), _span("to", to), ended)
+        own_ns = _ended_ns(case.runs)
+        if own_ns <= start_ns:
+            notes.append(f'"{case.name}" is not drawn: its run ended at {text(own_ns)}')
+            continue
+        view: View = Stretch(start_ns, end_ns, slots_for(curves), finer, own_ns if own_ns < end_ns else None)
+        if fold is not None:
+            view = _weeks((start_ns, min(end_ns, own_ns)), fold=fold, steps=steps, curves=curves, notes=of_case)
         network = networks.setdefault(case.runs[0], Network(case.runs[0]))
         shading = _shading(_phases(network, case.flows[0], steps, phase), view, of_case)
-        if shading is not None:
-            # A run that ended before the others has no phase here.
-            own = max(int(run.manifest["totals"]["ended_ns"]) for run in case.runs)
-            shading = shading.until(own) if own < ended else shading
+        if shading is not None and own_ns < ended:
+            shading = shading.until(own_ns)
         scenario = case.runs[0].scenario
         sources = [Source(run, scenario, table, kind, view) for run, table in zip(case.runs, case.flows, strict=True)]
         drawings.append(Drawing(case, sources, shading, network))
@@ -154,9 +158,24 @@ def figure_content(
         Facet(words(drawing.case.name, 60) if facet else "", tuple(rows))
         for drawing, rows in rows_of(drawings, what, facet=facet, notes=notes, besides=besides)
     ]
+    if fold is None and (from_ is not None or to is not None):
+        _check_window(drawings, facets)
     if not any(one.rows for one in facets):
         raise PlotError(f"there is nothing to draw: {'; '.join(notes)}")
     return FigureContent(tuple(facets), _title(found), _subtitle(drawings), _xlabel(drawings[0].view), tuple(notes))
+
+
+def _check_window(drawings: Sequence[Drawing], facets: Sequence[Facet]) -> None:
+    """Raises UsageError if nothing but 0 is drawn because no drawn flow is under way in the time that is drawn."""
+    start_ns, end_ns = (round(1e9 * at) for at in drawings[0].view.axis)
+    flows = pl.concat(table.select("start_ns", "end_ns") for drawing in drawings for table in drawing.case.flows)
+    starts, ends = flows["start_ns"].cast(pl.Int64), flows["end_ns"].cast(pl.Int64)
+    is_under_way = (starts < end_ns) & (ends.is_null() | (ends > start_ns))
+    if is_under_way.any() or any(row.top() for one in facets for row in one.rows):
+        return
+    later = starts.filter(starts >= end_ns).to_list()
+    other = f"the next one starts at {text(min(later))}" if later else f"the last one ended at {text(max(ends))}"
+    raise UsageError(f"no drawn flow is under way from {text(start_ns)} to {text(end_ns)}: {other}")
 
 
 def _check_axes(drawings: Sequence[Drawing]) -> None:
@@ -207,17 +226,25 @@ def _span(name: str, value: str | Span | None) -> int | None:
         raise UsageError(f'{name} = "{value}": {error.message()}') from None
 
 
-def _view(
-    span: tuple[int | None, int | None, int], *, fold: str | Span | None, steps: Timeline | None, curves: int,
-    finer: int, notes: list[str],
-) -> View:  # fmt: skip
-    start, end, ended = span
-    from_ns, to_ns = start or 0, min(max(ended, 1), end if end is not None else max(ended, 1))
+def _ended_ns(runs: Sequence[Run]) -> int:
+    """The end of the run that ended last."""
+    return max(1, *(int(run.manifest["totals"]["ended_ns"]) for run in runs))
+
+
+def _window(start: int | None, end: int | None, ended: int) -> tuple[int, int]:
+    """The time that is drawn, in ns. Raises UsageError if there is none."""
+    from_ns, to_ns = start or 0, ended if end is None else min(end, ended)
+    if end is not None and from_ns >= end:
+        raise UsageError(f"from ({text(from_ns)}) must be before to ({text(end)})")
     if from_ns >= to_ns:
-        limit = f"the run ended at {text(ended)}" if to_ns >= ended else f"to = {text(to_ns)}"
-        raise PlotError(f"from = {text(from_ns)} is not before the end of what is drawn: {limit}")
-    if fold is None:
-        return Stretch(from_ns, to_ns, slots_for(curves), finer)
+        raise UsageError(f"from ({text(from_ns)}) must be before the end of the run ({text(ended)})")
+    return from_ns, to_ns
+
+
+def _weeks(
+    window: tuple[int, int], *, fold: str | Span, steps: Timeline | None, curves: int, notes: list[str]
+) -> Weeks:
+    from_ns, to_ns = window
     if fold == WEEK:
         if steps is None or steps.period_ns is None:
             raise PlotError("no timeline has come round within the run: there is no week to fold, give its length")
@@ -315,12 +342,18 @@ def _subtitle(drawings: Sequence[Drawing]) -> str:
     view, case = drawings[0].view, drawings[0].case
     runs = max(len(drawing.case.runs) for drawing in drawings)
     if isinstance(view, Weeks):
-        weeks = "1 week" if view.weeks == 1 else f"{view.weeks} weeks"
+        most = max(drawing.view.weeks for drawing in drawings if isinstance(drawing.view, Weeks))
+        weeks = "1 week" if most == 1 else f"{most} weeks"
         of_runs = f" of each of {runs} runs" if runs > 1 else ""
         return f"{weeks}{of_runs} overlaid: lines are means, bands hold the middle 80 %"
+    said = []
     if len(case.curves) > MOST_NAMES:
-        return "lines are means, bands hold the middle 80 % of the flows"
-    return "lines are means over the runs, bands their 95 % intervals" if runs > 1 else ""
+        said.append("lines are means, bands hold the middle 80 % of the flows")
+    elif runs > 1:
+        said.append("lines are means over the runs, bands their 95 % intervals")
+    if len({drawing.view.run_ended_ns for drawing in drawings if isinstance(drawing.view, Stretch)}) > 1:
+        said.append("each curve ends with its run")
+    return "; ".join(said)
 
 
 def _xlabel(view: View) -> str:

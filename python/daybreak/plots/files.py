@@ -8,7 +8,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from daybreak.errors import OutputError, reason
+from daybreak.errors import OutputError, UsageError, reason
 from daybreak.figures.style import FORMATS, MADE_BY, rendered
 
 _LOOKED_AT_BYTES = 1 << 16
@@ -17,17 +17,17 @@ _LOOKED_AT_BYTES = 1 << 16
 def write(figure: Figure, place: Path, *, force: bool = False) -> Path:
     """Writes a figure atomically as PNG, SVG or PDF, by the suffix of ``place``.
 
-    An existing file is replaced only if Daybreak made it, or with ``force``. Raises OutputError.
+    An existing file is replaced only if Daybreak made it, or with ``force``. Raises OutputError, UsageError.
     """
     check(place, force=force)
     return put([rendered(figure, _kind(place))], place)
 
 
 def check(place: Path, *, force: bool = False) -> None:
-    """Raises OutputError when `write` would refuse ``place``, before anything is drawn."""
+    """Raises OutputError or UsageError when `write` would refuse ``place``, before anything is drawn."""
     if _kind(place) not in FORMATS:
         known = ", ".join(f".{kind}" for kind in FORMATS)
-        raise OutputError(f"{place} cannot be written: expected a name that ends in {known}")
+        raise UsageError(f"{place} cannot be written: expected a name that ends in {known}")
     may_be_replaced(place, MADE_BY, "no figure of Daybreak's", force=force)
 
 

@@ -57,6 +57,12 @@ class Quantity:
     """Whether it is drawn only on request."""
 
     @property
+    def setting(self) -> str:
+        """A setting of the scenario that records it."""
+        value = "true" if self.record == "drops" else '"1 ms"'
+        return f"records.{self.record} = {value}"
+
+    @property
     def is_rate(self) -> bool:
         """Whether links carry it, so that their rate limits it."""
         return self.scope is not None

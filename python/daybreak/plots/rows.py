@@ -19,7 +19,7 @@ from .cases import CURVE, MOST_NAMES, Case
 from .distributions import DISTRIBUTIONS
 from .network import Network
 from .quantities import MOST_QUEUES, QUANTITIES, Quantity, Source, Units, bin_ns
-from .view import View, Weeks
+from .view import Stretch, View, Weeks
 
 FAINT_WEEKS = 60
 """The largest number of weeks drawn individually behind their mean."""
@@ -121,7 +121,7 @@ def _quantities(runs: Sequence[Run], what: Sequence[str] | None, notes: list[str
         for run in runs:
             if not QUANTITIES[name].is_recorded(run):
                 of = "the run" if len(runs) == 1 else f'the run of "{run.manifest["name"]}"'
-                raise PlotError(f"{name} is not recorded in {of}: set records.{QUANTITIES[name].record}")
+                raise PlotError(f"{name} is not recorded in {of}: set {QUANTITIES[name].setting}")
     if what:
         return [name for name in QUANTITIES if name in what]
     usual = {name: one for name, one in QUANTITIES.items() if not one.is_extra or name in besides}
@@ -129,13 +129,14 @@ def _quantities(runs: Sequence[Run], what: Sequence[str] | None, notes: list[str
     missing: dict[str, list[str]] = {}
     for name in usual:
         if name not in recorded:
-            missing.setdefault(QUANTITIES[name].record, []).append(name)
-    notes += [f"{', '.join(names)}: not recorded, set records.{record}" for record, names in missing.items()]
+            missing.setdefault(QUANTITIES[name].setting, []).append(name)
+    notes += [f"{', '.join(names)}: not recorded, set {setting}" for setting, names in missing.items()]
     return recorded
 
 
 def _found(drawing: Drawing, name: str, notes: list[str], *, is_asked: bool, is_one: bool) -> _QuantityCurves | None:
-    """The curves of a quantity; without any, adds a note, or raises PlotError if they were requested."""
+    """The curves of a quantity. Adds a note if there is nothing to see: without a sample, or without a packet of a
+    count that was not requested, there are no curves. Raises PlotError if requested ones cannot be drawn."""
     quantity, view = QUANTITIES[name], drawing.view
 
     def note(sentence: str) -> None:
@@ -154,12 +155,10 @@ def _found(drawing: Drawing, name: str, notes: list[str], *, is_asked: bool, is_
         note(sentence)
         return None
     values = confidence.stack(tables)
-    if not values.height:
-        note(f"{name}: there is no sample")
-        return None
-    if not is_asked and not (values["value"] > 0 if quantity.is_count else values["value"].is_not_null()).any():
-        note(f"{name}: there were none" if quantity.is_count else f"{name}: there is no sample")
-        return None
+    if missing := _missing(values["value"], quantity):
+        note(f"{name}: {missing}")
+        if not (is_asked and values["value"].count()):
+            return None
     title = quantity.title(drawing.sources[0])
     fullest = "" if quantity.is_per_flow else _by_fullness(values)[CURVE][0]
     if not quantity.is_per_flow:
@@ -177,10 +176,18 @@ def _found(drawing: Drawing, name: str, notes: list[str], *, is_asked: bool, is_
         curves = _in_limits(curves, drawing, None if is_one else fullest)
         if len(drawing.case.curves) > MOST_NAMES and len(drawing.sources) > 1 and not isinstance(view, Weeks):
             title += "; bands are 95 % intervals over the runs"
+    curves = _ending(curves, view)
     if quantity.is_rate:
         curves, more = _on_links(curves, faint, drawing, quantity)
         title += f"; {more}" if more else ""
     return _QuantityCurves(curves, faint, title)
+
+
+def _missing(values: pl.Series, quantity: Quantity) -> str:
+    """Why there is nothing to see of a quantity; empty if there is something."""
+    if not values.count():
+        return "there is no sample"
+    return "there were none" if quantity.is_count and not (values > 0).any() else ""
 
 
 def _row(
@@ -189,7 +196,10 @@ def _row(
 ) -> Row:  # fmt: skip
     name, scale = unit
     curves = {label: _scaled(table, scale) for part in parts for label, table in part.curves.items()}
-    start_s, end_s = drawings[0].view.axis
+    view = drawings[0].view
+    start_s, end_s = view.axis
+    # Of several runs in one panel each curve ends with its own run.
+    ended_ns = view.run_ended_ns if isinstance(view, Stretch) and len(drawings) == 1 else None
     is_apart = not quantity.is_per_flow and len(drawings) == 1
     given = [looks.get(label, _OTHER) for label in curves] if looks else []
     # The longest title of a case fits the whole row.
@@ -198,6 +208,7 @@ def _row(
         title, curves, drawings[0].shading, start_s=start_s, end_s=end_s, steps=True,
         faint={label: _scaled(table, scale) for part in parts for label, table in part.faint.items()},
         colours=_QUEUE_COLOURS if is_apart else [tone for tone, _ in given], dashes=[line for _, line in given],
+        run_ended_s=(ended_ns or 0) / 1e9,
     )  # fmt: skip
     return Row(panel, f"{quantity.axis}\n[{name}]", has_names=is_apart)
 
@@ -220,6 +231,14 @@ def _while_there(values: pl.DataFrame, drawing: Drawing) -> pl.DataFrame:
         .with_columns(pl.when(is_there).then(pl.col("value")).alias("value"))
         .drop("_from_s", "_to_s")
     )
+
+
+def _ending(curves: Curves, view: View) -> Curves:
+    """The curves with a null where the run ends before the view does: they have no value from there on."""
+    if not isinstance(view, Stretch) or view.run_ended_ns is None:
+        return curves
+    end = pl.DataFrame({"time_s": [view.run_ended_ns / 1e9]})
+    return {name: pl.concat([table, end], how="diagonal") for name, table in curves.items()}
 
 
 def _in_limits(curves: Curves, drawing: Drawing, queue: str | None) -> Curves:

@@ -69,13 +69,16 @@ class Stretch:
     most_slots: int = SLOTS
     finer: int = 1
     """How many times as many steps there are as in a figure that is not zoomed into."""
+    run_ended_ns: int | None = None
+    """The end of a run that ended before ``end_ns``: no step lies after it."""
 
     def edges(self, *, every_ns: int = 0, slots: int = SLOTS) -> Edges:
         """The edges (ns) of at most about ``slots`` steps; with ``every_ns`` a step is a multiple of it, counted from
         time 0."""
         width = self.step_ns(every_ns=every_ns, slots=slots)
-        inner = np.arange(self.start_ns // width + 1, -(-self.end_ns // width), dtype=np.int64) * width
-        return np.concatenate([[self.start_ns], inner, [self.end_ns]])
+        last = self.end_ns if self.run_ended_ns is None else self.run_ended_ns
+        inner = np.arange(self.start_ns // width + 1, -(-last // width), dtype=np.int64) * width
+        return np.concatenate([[self.start_ns], inner, [last]])
 
     def step_ns(self, *, every_ns: int = 0, slots: int = SLOTS) -> int:
         """The length of a step in ns."""

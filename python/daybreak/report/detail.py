@@ -48,16 +48,19 @@ def with_flows(document: dict[str, Any], run: Run) -> dict[str, Any]:
     names = {curve["name"] for row in document["rows"] if row["own"] for curve in row["curves"]}
     if run.flows.height <= len(names):
         return document
-    edges = np.linspace(document["start"] * 1e9, document["end"] * 1e9, _STEPS + 1).round().astype(np.int64)
+    start_s, end_s = document["start"], document["ended"] or document["end"]
+    edges = np.linspace(start_s * 1e9, end_s * 1e9, _STEPS + 1).round().astype(np.int64)
     return document | {"rows": [*document["rows"], _row(run, np.unique(edges))]}
 
 
 def _row(run: Run, edges: Edges) -> dict[str, Any]:
     ended = int(run.manifest["totals"]["ended_ns"])
     step = units.time(float(np.diff(edges).max()) / 1e9)
+    counts = under_way.under_way(run.flows, edges, end_ns=ended)
+    # After the last step there is no value: the run may have ended before the figure does.
     curve = {
-        "name": "under way", "colour": _TONE, "time": [float(f"{one / 1e9:.10g}") for one in edges[:-1]],
-        "value": [float(f"{one:.5g}") for one in under_way.under_way(run.flows, edges, end_ns=ended)],
+        "name": "under way", "colour": _TONE, "time": [float(f"{one / 1e9:.10g}") for one in edges],
+        "value": [*(float(f"{one:.5g}") for one in counts), None],
     }  # fmt: skip
     return {
         "title": f"Flows under way, mean of each {step}, seed {run.seed}; each flow when few are in view",

@@ -30,6 +30,7 @@ def _document(facet: Facet, xlabel: str) -> dict[str, Any]:
     title = facet.title.replace(r"\$", "$").removeprefix("\N{ZERO WIDTH SPACE}")
     return {
         "title": title, "xlabel": xlabel, "start": first.start_s, "end": first.until(),
+        "ended": first.run_ended_s or None,
         "shading": _shading(first.shading, first), "rows": [_row(row) for row in facet.rows],
     }  # fmt: skip
 

@@ -134,7 +134,7 @@
     timed(flows) {
       let at = 0;
       flows.start = flows.start.map((later) => (at += later) / 1e9);
-      flows.end = flows.start.map((start, i) => flows.fct[i] === null ? this.data.end : start + flows.fct[i] / 1e9);
+      flows.end = flows.start.map((start, i) => flows.fct[i] === null ? this.data.ended ?? this.data.end : start + flows.fct[i] / 1e9);
       return flows;
     }
 
@@ -204,9 +204,20 @@
       shape(this.svg, "path", { class: "axis", fill: "none", d: `M${LEFT} ${top}V${top + PLOT}H${LEFT + this.inner}` });
       if (row.kind === "flows") this.bars = this.lanes(flows, top);
       if (!flows.length) for (const curve of shown) this.curve(curve, y);
+      this.ending(top);
       const name = flows.length ? `Flows, the ${flows.length} in view` : `${row.label} [${row.unit}]`;
       const title = shape(this.svg, "text", { class: "title", x: 0, y: top - 8 }, name);
       shape(title, "title", {}, shown.some((curve) => curve.isFiner) ? row.finer : row.title);
+    }
+
+    // A thin line where the run has ended before the figure does.
+    ending(top) {
+      const { ended } = this.data;
+      if (ended === null || ended <= this.from || ended >= this.to) return;
+      const x = this.x(ended), isLeft = x > LEFT + this.inner - 80;
+      shape(this.svg, "line", { class: "ended", x1: x, x2: x, y1: top, y2: top + PLOT });
+      shape(this.svg, "text", { x: x + (isLeft ? -4 : 4), y: top + 10, "text-anchor": isLeft ? "end" : "start" },
+        "end of run");
     }
 
     // A bar for each flow, in the first lane that is free when it starts.
