@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 
+from daybreak.figures.log_axis import set_log
 from daybreak.figures.style import WIDTH_INCHES, Picture, colour, dash, style, words
 
 _MOST_POINTS = 2000
@@ -45,7 +46,7 @@ def cumulative(
         axes.set_xlabel(xlabel)
         axes.set_ylabel(ylabel)
         if log:
-            axes.set_xscale("log")
+            set_log(axes, "x")
         else:
             axes.set_xlim(left=0)
         figure.legend(loc="outside upper center", ncols=4, title=title, title_fontsize=9.5)
@@ -86,8 +87,7 @@ def by_bins(
         ]
         if level is not None:
             axes.axhline(level, color="0.5", linewidth=0.8)
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        set_log(axes, "y")
         axes.set_xticks(range(len(bins)), bins)
         axes.set_xlim(-0.3, len(bins) - 0.7)
         axes.set_xlabel(xlabel)
