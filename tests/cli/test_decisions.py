@@ -195,7 +195,10 @@ def test_tune_says_what_its_advice_is(tune):
     assert done.returncode == 0 and "advice: timelines.0.period=50 ms, with " in done.stdout
     assert "only the longest period, 50 ms (up to 50 ms are offered" in done.stdout
     # Half a period, and 1 ms of night.
-    assert "waits 26 ms for it on average, 6 ms as it is" in done.stdout
+    assert "wait: mean of a flow that arrives at a random time" in done.stdout
+    assert "its price: that wait is 26 ms, 6 ms as it is" in done.stdout
+    # Nothing is predicted here, and a column of dashes is none.
+    assert "90 % of runs" not in done.stdout and "predicted [ms]" in done.stdout.splitlines()[0]
     why = done.stdout.partition("simulated, not predicted: (as it is), because\n")[2]
     assert why.startswith("  the model is not sure: ")
     # Each candidate has its own reason: half of a period of 2 ms is night, which was never measured.

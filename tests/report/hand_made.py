@@ -78,7 +78,9 @@ def run(seed=1, slower=0, **changes):
         ),
         "window": window,
         "bins": pl.DataFrame(BINS, schema=("scope", "id", "name", "start_ns", "bytes"), orient="row"),
-        "queues": pl.DataFrame({"time_ns": [0, MS], "queue_name": ["green", "blue"], "packets": [3, 60]}),
+        "queues": pl.DataFrame(
+            {"time_ns": [0, MS], "queue_name": ["green", "blue"], "packets": [3, 60], "max_packets": [5, 61]}
+        ),
         "drops": pl.DataFrame(
             DROPS, schema=("time_ns", "reason", "place_name", "flow", "flow_name", "data", "seq"), orient="row"
         ),

@@ -1,11 +1,16 @@
 """The section of a page about the runs of one scenario: its facts, what it leaves out and says so, and its progress."""
 
+import html
 import re
 from types import SimpleNamespace
 
+import polars as pl
 import pytest
 
 import daybreak
+from daybreak.metrics import occupancy, units
+from daybreak.plots import link_use
+from daybreak.report import network, summary
 from daybreak.report import runs as report
 
 
@@ -53,7 +58,7 @@ def test_slowdowns_by_size_are_shown_where_sizes_are_of_several_ranges(one_flow)
         run = daybreak.run(of(one_flow, *({"size": size, "group": "g"} for size in sizes)))
         return report.section(report.RunGroup((run,)), explained=False)
 
-    usual = ["Groups", "Over time", "Where the completion times went"]
+    usual = ["Groups", "Utilisation of links", "Over time", "Where the completion times went"]
     assert headings(section("1 kB", "2 kB")) == usual
     assert headings(section("1 kB", "2 MB")) == ["Groups", "Slowdown by size", *usual[1:]]
 
@@ -116,3 +121,35 @@ def test_runs_are_of_one_group_where_scenario_engine_and_program_are_the_same(on
     found = report.grouped([first, other, kernel, scenario, again])
     assert [[run.seed for run in group.runs] for group in found] == [[1, 5], [2], [3], [4]]
     assert [group.title for group in found][1:3] == ["one flow (simulated)", "one flow (kernel)"]
+
+
+def rows(markup):
+    """The cells of each row of a table."""
+    return [re.findall("<td[^>]*>(.*?)</td>", row) for row in re.findall("<tr>(.*?)</tr>", str(markup))[1:]]
+
+
+def test_the_use_of_links_and_queues_is_that_of_the_figures(one_flow):
+    run = daybreak.run(one_flow.with_({"flows.0.size": "1 MB", "records.queues": "10 us"}))
+    section = str(network.section([run]))
+    assert headings(section) == ["Utilisation of links", "Occupancy of queues"]
+    links, queues = (rows(part) for part in section.split("Occupancy of queues"))
+    used = link_use([run]).sort("utilisation", descending=True).filter(pl.col("utilisation") > 0)
+    assert [row[0] for row in links] == [html.escape(name) for name in used["link_name"]]
+    assert [row[2] for row in links] == [f"{100 * part:.1f}" for part in used["utilisation"]]
+    ended = units.time(run.manifest["totals"]["ended_ns"] / 1e9)
+    assert f"while it was open, in {ended}." in sentences(section)[0]
+    fullest = occupancy.summary(run.queues).sort("p99_packets", "mean_packets", descending=True).to_dicts()[0]
+    assert queues[0][0] == html.escape(fullest["queue_name"]) and queues[0][4] == str(fullest["max_packets"])
+    # Without samples there is no table of queues.
+    assert headings(network.section([daybreak.run(one_flow)])) == ["Utilisation of links"]
+
+
+def test_columns_without_any_value_are_left_out(one_flow):
+    endless = daybreak.run(of(one_flow, {"size": "unlimited"}, duration="1 ms"))
+    known = ("group", "variant", "flows", "Gbit/s", "Jain", "resent", "RTOs")
+    assert summary.group_columns(summary.group_rows([summary.flow_table(endless)]))[0] == known
+    columns, cells = summary.flow_columns(summary.flow_table(endless), is_one_run=True)
+    assert not [name for name in columns if "FCT" in name or "slowdown" in name] and len(cells[0]) == len(columns)
+    both = daybreak.run(of(one_flow, {"size": "unlimited"}, {"size": "10 kB", "group": "g"}, duration="1 ms"))
+    columns, _ = summary.group_columns(summary.group_rows([summary.flow_table(both)]))
+    assert "complete" in columns and "slowdown p99" in columns

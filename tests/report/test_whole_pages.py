@@ -40,7 +40,16 @@ def figures(monkeypatch):
         names = dict.fromkeys(run.manifest["name"] for run in some)
         return hand_made.shown(finer, tuple(names) if facet else ("",))
 
+    # One link more than are listed, and one that carried nothing.
+    links = pl.DataFrame(
+        {
+            "link_name": ["idle", "green", *(f"link <{at}>" for at in range(10))],
+            "open_share": [0.0, 0.5, *10 * [1.0]],
+            "utilisation": [None, 0.987, *(0.9 - 0.08 * at for at in range(10))],
+        }
+    )  # fmt: skip
     monkeypatch.setattr(plots, "figure_content", content)
+    monkeypatch.setattr(plots, "link_use", lambda some: links)
     return asked
 
 

@@ -94,30 +94,21 @@ def tune(
 
 
 def _print(found: Advice) -> None:
-    known = [one.predicted.prolongation_s for one in found.candidates if one.predicted.holds]
-    scale, unit = units.unit_of(
-        [*known, *(one.simulated.mean for one in found.candidates if one.simulated)], units.TIMES
-    )
-    columns = (
-        "change", "duty cycle", "wait [ms]", f"predicted [{unit}]", f"90 % of runs [{unit}]", f"simulated [{unit}]",
-        "runs", "utilisation [%]",
-    )  # fmt: skip
-    rows = [
-        (
-            _name(one), f"{one.duty:.3f}", f"{one.wait_ms:g}",
-            *(
-                (
-                    units.digits(one.predicted.prolongation_s / scale),
-                    " to ".join(units.digits(end / scale, 3) for end in (one.predicted.low_s, one.predicted.high_s)),
-                )
-                if one.predicted.holds
-                else ("not sure" if one.predicted.is_inside else "outside", "-")
-            ),
-            _simulated(one, scale), str(len(one.runs)), f"{100 * one.utilisation.mean:.1f}" if one.utilisation else "-",
-        )
-        for one in found.candidates
-    ]  # fmt: skip
-    print_table(columns, rows, numeric=columns[1:])
+    scale, unit = _unit(found)
+    candidates = found.candidates
+    columns = {
+        "change": [_name(one) for one in candidates],
+        "duty cycle": [f"{one.duty:.3f}" for one in candidates],
+        "wait [ms]": [f"{one.wait_ms:g}" for one in candidates],
+        f"predicted [{unit}]": [_predicted(one, scale) for one in candidates],
+        f"90 % of runs [{unit}]": [_range(one, scale) for one in candidates],
+        f"simulated [{unit}]": [_simulated(one, scale) for one in candidates],
+        "runs": [str(len(one.runs)) for one in candidates],
+        "utilisation [%]": [f"{100 * one.utilisation.mean:.1f}" if one.utilisation else "-" for one in candidates],
+    }
+    shown = {name: cells for name, cells in columns.items() if any(cell != "-" for cell in cells)}
+    print_table(tuple(shown), list(zip(*shown.values(), strict=True)), numeric=tuple(shown)[1:])
+    say("wait: mean of a flow that arrives at a random time and needs the other path, half a period and the night")
     for line in _said(found):
         say(line)
 
@@ -155,9 +146,8 @@ def _said(found: Advice) -> list[str]:
         lines += _compared(best, found)
         if best.wait_ms > as_it_is.wait_ms:
             lines.append(
-                "its price: a flow that arrives at a random time and needs the other path waits "
-                f"{best.wait_ms:g} ms for it on average, {as_it_is.wait_ms:g} ms as it is; "
-                "short flows may spend most of their time waiting"
+                f"its price: that wait is {best.wait_ms:g} ms, {as_it_is.wait_ms:g} ms as it is; short flows may spend "
+                "most of their time waiting"
             )
         if found.is_only_the_longest:
             lines.append(
@@ -188,6 +178,25 @@ def _compared(best: Candidate, found: Advice) -> list[str]:
 
 def _time(value: Interval) -> str:
     return units.time_with_margin(value.mean, value.margin)
+
+
+def _unit(found: Advice) -> tuple[float, str]:
+    """The unit of all prolongations, in the table and in the figure."""
+    known = [one.predicted.prolongation_s for one in found.candidates if one.predicted.holds]
+    return units.unit_of([*known, *(one.simulated.mean for one in found.candidates if one.simulated)], units.TIMES)
+
+
+def _predicted(one: Candidate, scale: float) -> str:
+    if one.predicted.holds:
+        return units.digits(one.predicted.prolongation_s / scale)
+    return "not sure" if one.predicted.is_inside else "outside"
+
+
+def _range(one: Candidate, scale: float) -> str:
+    """What 90 % of runs take, as predicted."""
+    if not one.predicted.holds:
+        return "-"
+    return " to ".join(units.digits(end / scale, 3) for end in (one.predicted.low_s, one.predicted.high_s))
 
 
 def _simulated(one: Candidate, scale: float) -> str:
@@ -221,11 +230,15 @@ def _drawn(found: Advice) -> Figure:
     """The figure of the simulated candidates. Raises OutputError if no candidate ended."""
     from daybreak.figures.tradeoff import Point, tradeoff
 
+    scale, unit = _unit(found)
     points = [
-        Point(_name(one), one.utilisation.times(100), one.simulated)
+        Point(_name(one), one.utilisation.times(100), one.simulated.times(1 / scale), one.wait_ms)
         for one in found.candidates
         if one.simulated and one.utilisation
     ]
     if not points:
         raise OutputError("no figure: in every simulated candidate a flow did not end")
-    return tradeoff(points, xlabel="Utilisation of both circuits [%]", ylabel="Prolongation [s]")
+    return tradeoff(
+        points, xlabel="Utilisation of both circuits [%]", ylabel=f"Prolongation [{unit}]",
+        price="Mean wait for the other path [ms]",
+    )  # fmt: skip

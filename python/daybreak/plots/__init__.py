@@ -11,13 +11,13 @@ from daybreak.scenario import Span
 from .distributions import DISTRIBUTIONS
 from .draw import AnnotatedFigure, FigureContent, draw, figure_content
 from .files import check, write
-from .network import Network
+from .network import Network, link_use
 from .notebook import as_html
 from .quantities import QUANTITIES
 
 __all__ = [
     "DISTRIBUTIONS", "QUANTITIES", "AnnotatedFigure", "FigureContent", "Network", "as_html", "check", "draw",
-    "figure_content", "plot", "write",
+    "figure_content", "link_use", "plot", "write",
 ]  # fmt: skip
 
 

@@ -10,10 +10,11 @@ from matplotlib.figure import Figure
 
 from daybreak.errors import PlotError
 from daybreak.figures import distributions as figures
-from daybreak.metrics import occupancy, slowdown, units, utilisation
+from daybreak.metrics import occupancy, slowdown, units
 
 from .cases import CURVE, MOST_NAMES, Case, with_curves
-from .network import Network
+from .network import link_use
+from .view import text
 
 MOST_LINKS = 30
 MOST_QUEUES = 6
@@ -119,14 +120,10 @@ def _occupancy(found: Sequence[Case], title: str, notes: list[str]) -> Figure:
 def _utilisation(found: Sequence[Case], title: str, notes: list[str]) -> Figure:
     tables: dict[str, pl.DataFrame] = {}
     for case in found:
-        parts = []
-        for run in case.runs:
-            capacity = Network(run).capacity()
-            if capacity is None:
-                raise PlotError(f'utilisation: the plan of "{case.name}" is not known to this version')
-            parts.append(utilisation.over_run(run.links, capacity))
-        mean = pl.concat(parts).group_by("link_name", maintain_order=True)
-        tables[_label(case)] = mean.agg(pl.col("open_share").mean(), pl.col("utilisation").mean())
+        of_links = link_use(case.runs)
+        if of_links is None:
+            raise PlotError(f'utilisation: the plan of "{case.name}" is not known to this version')
+        tables[_label(case)] = of_links
     fullest = pl.concat(tables.values()).group_by("link_name", maintain_order=True).agg(pl.col("utilisation").max())
     used = fullest.filter(pl.col("utilisation") > 0).sort("utilisation", descending=True, maintain_order=True)
     places = used["link_name"].head(MOST_LINKS).to_list()
@@ -138,7 +135,11 @@ def _utilisation(found: Sequence[Case], title: str, notes: list[str]) -> Figure:
     for name, table in tables.items():
         rows = {link: (used, share) for link, share, used in table.iter_rows()}
         series[name] = [_bar(*rows.get(place, (None, 1.0))) for place in places]
-    return figures.bars(places, series, xlabel="Bytes with framing over what the link can carry", title=title)
+    ends = [int(run.manifest["totals"]["ended_ns"]) for case in found for run in case.runs]
+    lengths = " to ".join(dict.fromkeys(text(end) for end in (min(ends), max(ends))))
+    return figures.bars(
+        places, series, xlabel=f"Bytes with framing over what the link can carry in the run's {lengths}", title=title
+    )
 
 
 def _bar(used: float | None, open_share: float) -> tuple[float | None, str]:

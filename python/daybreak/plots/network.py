@@ -12,6 +12,7 @@ import polars as pl
 from daybreak import engines
 from daybreak.errors import DaybreakError
 from daybreak.figures.style import words
+from daybreak.metrics import utilisation
 from daybreak.plan import capacity, ways
 from daybreak.plan import types as plan
 from daybreak.runs import Run, phases
@@ -108,3 +109,16 @@ class Network:
             day: Day([self._plan.links[link].name for link in sorted(opened & taken or opened)], bool(opened & taken))
             for day, opened in phases.days(self._plan, numbers[timeline]).items()
         }
+
+
+def link_use(runs: Sequence[Run]) -> pl.DataFrame | None:
+    """The use of each link of runs of one scenario, as the mean over the runs: ``link_name``, ``open_share`` and
+    ``utilisation`` (see `metrics.utilisation.over_run`); None if what links can carry is unknown."""
+    parts = []
+    for run in runs:
+        known = Network(run).capacity()
+        if known is None:
+            return None
+        parts.append(utilisation.over_run(run.links, known))
+    mean = pl.concat(parts).group_by("link_name", maintain_order=True)
+    return mean.agg(pl.col("open_share").mean(), pl.col("utilisation").mean())

@@ -17,7 +17,7 @@ from daybreak.metrics import units
 from daybreak.metrics.explanation import COLUMNS, PARTS, rows
 from daybreak.runs import Run
 
-from . import detail, figure, summary
+from . import detail, figure, network, summary
 from .html import Markup, data, element, table, text
 
 _BESIDES = ("sequence",)
@@ -64,8 +64,8 @@ def section(some: RunGroup, *, explained: bool, progress: Callable[[float], obje
     return text(
         element("p", description) if description else "",
         _facts(some.runs), element("h3", "Groups"), _groups(flows),
-        element("h3", "Over time"), over_time, element("h3", "Where the completion times went"), causes,
-        _flows(flows),
+        network.section(some.runs), element("h3", "Over time"), over_time,
+        element("h3", "Where the completion times went"), causes, _flows(flows),
         element("details", element("summary", "The scenario"), element("pre", some.runs[0].scenario.to_toml())),
     )  # fmt: skip
 
@@ -74,13 +74,10 @@ def _facts(runs: Sequence[Run]) -> Markup:
     manifest = runs[0].manifest
     versions = manifest["versions"]
     seeds = [run.seed for run in runs]
-    totals = [run.manifest["totals"] for run in runs]
     facts = {
         "engine": manifest["engine"],
         "seeds": ", ".join(map(str, seeds[:20])) + (f" ... ({len(seeds)} runs)" if len(seeds) > 20 else ""),
-        "simulated time": " to ".join(
-            dict.fromkeys(units.time(one(t["ended_ns"] for t in totals) / 1e9) for one in (min, max))
-        ),
+        "simulated time": network.simulated_time(runs),
         "version": f"Daybreak {versions['daybreak']}, plan {versions['plan']}, program {versions['program'][:48]}",
         "plan" if len(runs) == 1 else "plan of the first seed": manifest["plan_hash"][:16],
     }

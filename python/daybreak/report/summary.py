@@ -91,7 +91,7 @@ def flow_columns(flows: pl.DataFrame, *, is_one_run: bool) -> tuple[tuple[str, .
         rate_unit: rates, "resent": [str(one) for one in flows["retransmits"]],
         "RTOs": [counted(one) for one in flows["rtos"]],
     }  # fmt: skip
-    return tuple(columns), list(zip(*columns.values(), strict=True))
+    return _table(columns)
 
 
 def group_columns(rows: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -99,22 +99,26 @@ def group_columns(rows: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], list
     fcts = [row[name] for row in rows for name in ("fct_s", *(f"p{p}_s" for p in PERCENTILES))]
     scale, time_unit = unit_of(fcts, TIMES)
     rates, rate_unit = in_one_unit([row["goodput_gbps"] for row in rows], RATES)
-    headings = (
-        "group", "variant", "flows", "complete", f"FCT [{time_unit}]",
-        *(f"p{p} [{time_unit}]" for p in PERCENTILES),
-        *(f"slowdown p{p}" for p in OF_SLOWDOWN), rate_unit, "Jain", "resent", "RTOs",
-    )  # fmt: skip
-    cells = [
-        (
-            row["group"], row["variant"], str(row["flows"]),
-            f"{row['complete']} of {row['limited']}" if row["limited"] else "-", _mean(row, scale),
-            *(digits(over(row[f"p{p}_s"], scale)) for p in PERCENTILES),
-            *(digits(row[f"p{p}_slowdown"], 3) for p in OF_SLOWDOWN),
-            rate, digits(row["jain"], 3), str(row["retransmits"]), counted(row["rtos"]),
-        )
-        for row, rate in zip(rows, rates, strict=True)
-    ]  # fmt: skip
-    return headings, cells
+    columns = {
+        "group": [row["group"] for row in rows],
+        "variant": [row["variant"] for row in rows],
+        "flows": [str(row["flows"]) for row in rows],
+        "complete": [f"{row['complete']} of {row['limited']}" if row["limited"] else "-" for row in rows],
+        f"FCT [{time_unit}]": [_mean(row, scale) for row in rows],
+        **{f"p{p} [{time_unit}]": [digits(over(row[f"p{p}_s"], scale)) for row in rows] for p in PERCENTILES},
+        **{f"slowdown p{p}": [digits(row[f"p{p}_slowdown"], 3) for row in rows] for p in OF_SLOWDOWN},
+        rate_unit: rates,
+        "Jain": [digits(row["jain"], 3) for row in rows],
+        "resent": [str(row["retransmits"]) for row in rows],
+        "RTOs": [counted(row["rtos"]) for row in rows],
+    }
+    return _table(columns)
+
+
+def _table(columns: dict[str, list[str]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Headings and cells; a column without any value is left out, such as the FCT of unlimited flows."""
+    known = {name: cells for name, cells in columns.items() if any(cell != "-" for cell in cells)}
+    return tuple(known), list(zip(*known.values(), strict=True))
 
 
 def few_flows(rows: Sequence[dict[str, Any]]) -> str | None:
