@@ -20,10 +20,17 @@ def test_a_notebook_runs(place):
     results = {cell.source: [output.get("data", {}) for output in cell.outputs] for cell in cells}
     for source, shown in results.items():
         last = source.rpartition("\n")[2]
-        if "plot(" in last or last == "plt.show()":
+        if "plot(" in last:
             assert any("image/png" in data for data in shown), source
         if last == "run":
             assert any("data:image/png" in data.get("text/html", "") for data in shown)
+
+
+@pytest.mark.parametrize("place", NOTEBOOKS, ids=lambda place: place.name)
+def test_a_notebook_needs_no_matplotlib_by_hand_and_says_how_to_open_it(place):
+    cells = nbformat.read(place, as_version=4).cells
+    assert not any("matplotlib" in cell.source or "plt." in cell.source for cell in cells)
+    assert f"pip install jupyterlab && jupyter lab docs/notebooks/{place.name}" in cells[0].source
 
 
 def test_there_are_notebooks():

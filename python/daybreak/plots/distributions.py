@@ -17,6 +17,8 @@ from .network import link_use
 from .view import text
 
 MOST_LINKS = 30
+"""The number of bars that fit. Of several cases each has one per link."""
+FEWEST_LINKS = 6
 MOST_QUEUES = 6
 _PERCENTILES = (50, 99)
 
@@ -126,7 +128,7 @@ def _utilisation(found: Sequence[Case], title: str, notes: list[str]) -> Figure:
         tables[_label(case)] = of_links
     fullest = pl.concat(tables.values()).group_by("link_name", maintain_order=True).agg(pl.col("utilisation").max())
     used = fullest.filter(pl.col("utilisation") > 0).sort("utilisation", descending=True, maintain_order=True)
-    places = used["link_name"].head(MOST_LINKS).to_list()
+    places = used["link_name"].head(max(FEWEST_LINKS, MOST_LINKS // len(tables))).to_list()
     if not places:
         raise PlotError("utilisation: no link has carried a packet")
     if len(places) < fullest.height:
