@@ -488,3 +488,15 @@ def test_a_count_without_any_is_said_though_it_was_requested(one_flow):
     assert drawn.notes == ("drops: there were none",) and len(drawn.figure.axes) == 2
     with pytest.raises(PlotError, match=r"^there is nothing to draw: queues: there is no sample$"):
         plots.draw([run], what=["queues"], to="1 us")
+
+
+def test_a_legend_of_queues_stands_beside_what_is_drawn(moved):
+    early = daybreak.run(moved[0].scenario.with_({"name": "early", "duration": "20 ms"}))
+    for some, facet in (([moved[0], early], True), (moved[:1], False)):
+        figure = plots.plot(some, what=["queues", "throughput"], facet=facet)
+        FigureCanvasAgg(figure).draw()
+        legends = [(axes, found) for axes in figure.axes if (found := axes.get_legend())]
+        assert len(legends) == len(some)
+        for axes, found in legends:
+            place, inside = found.get_window_extent(), axes.get_window_extent()
+            assert place.y0 >= inside.y1 - 1, "it covers the curves"

@@ -20,7 +20,9 @@ _UNITS = (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
 _LEGEND_COLUMNS = 4
 _LINE_LETTERS = 105
 """Approximate number of letters of a row's title and legend that fit side by side."""
-_ROW_INCHES, _HEAD_INCHES, _FACET_INCHES = 1.35, 1.0, 3.0
+_ROW_INCHES, _HEAD_INCHES, _FACET_INCHES, _ENTRY_INCHES = 1.35, 1.0, 3.0, 0.2
+_TITLE_PAD, _LEGEND_LINE = 6.0, 11.0
+"""The room above the axes, and of each line of a legend in it, in points."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +68,14 @@ def stacked(facets: Sequence[Facet], *, title: str, subtitle: str = "", xlabel: 
         grid = figure.subplots(len(labels), len(facets), sharex=True, sharey="row", squeeze=False)
         entries: dict[str, Line2D | Patch] = {}
         for at, facet in enumerate(facets):
-            rows = {row.ylabel: row for row in facet.rows}
+            rows, heading = {row.ylabel: row for row in facet.rows}, facet.title
             for label, axes in zip(labels, grid[:, at], strict=True):
                 if label not in rows:
                     axes.remove()
                     continue
-                for entry in _draw(axes, rows[label], is_only=len(facets) == 1):
+                for entry in _draw(axes, rows[label], facets=len(facets), heading=heading):
                     entries.setdefault(str(entry.get_label()), entry)
+                heading = ""
                 if at == 0:
                     axes.set_ylabel(label)
             lowest = [axes for label, axes in zip(labels, grid[:, at], strict=True) if label in rows]
@@ -80,16 +83,17 @@ def stacked(facets: Sequence[Facet], *, title: str, subtitle: str = "", xlabel: 
                 lowest[-1].set_xlabel(f"{xlabel} [{unit}]")
                 lowest[-1].xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at * scale:.10g}"))
                 lowest[-1].xaxis.set_tick_params(labelbottom=True)
-            if facet.title and lowest:
-                lowest[0].set_title(facet.title, fontsize=9, fontweight="bold")
         for row, label in enumerate(labels):
             of_label = [row for facet in facets for row in facet.rows if row.ylabel == label]
             shared = next(axes for axes in grid[row] if axes.figure is not None)
             shared.set_ylim(0, max(row.top() for row in of_label) * 1.08 or 1.0)
             whole = all(_are_whole(one.panel) for one in of_label)
             shared.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=whole))
+        columns = _columns(list(entries))
+        # The more lines the legend has, the less of the height is left for the axes.
+        figure.set_figheight(height + _ENTRY_INCHES * max(0, -(-len(entries) // columns) - 1))
         legend = figure.legend(
-            handles=list(entries.values()), loc="outside upper center", ncols=_columns(list(entries)),
+            handles=list(entries.values()), loc="outside upper center", ncols=columns,
             borderaxespad=0.2, title=title + (f"\n{subtitle}" if subtitle else ""), title_fontsize=9.5,
         )  # fmt: skip
         legend.get_title().set_multialignment("center")
@@ -97,28 +101,38 @@ def stacked(facets: Sequence[Facet], *, title: str, subtitle: str = "", xlabel: 
     return figure
 
 
-def _draw(axes: Axes, row: Row, *, is_only: bool) -> list[Line2D | Patch]:
-    """Draws a row, and returns the entries that the legend of the figure needs."""
+def _draw(axes: Axes, row: Row, *, facets: int, heading: str) -> list[Line2D | Patch]:
+    """Draws a row of one of some facets, with the facet's heading above the first one; returns the entries that the
+    legend of the figure needs."""
     drawn = draw(axes, row.panel, {})
     named = [one for one in drawn if row.has_names and isinstance(one, Line2D) and one.get_label() != RUN_END]
     axes.set_title("")
-    if named:
-        _name(axes, named, row.panel.title if is_only else "x" * _LINE_LETTERS)
-    if is_only:
+    lines = _name(axes, named, row.panel.title, facets) if named else 0
+    pad = _TITLE_PAD + _LEGEND_LINE * lines
+    if facets == 1:
         title = "\n".join(textwrap.wrap(row.panel.title, _LINE_LETTERS))
-        axes.set_title(title, loc="left", fontsize=8.5)
+        axes.set_title(title, loc="left", fontsize=8.5, pad=pad)
+    elif heading:
+        axes.set_title(heading, fontsize=9, fontweight="bold", pad=pad)
     return [entry for entry in drawn if entry not in named]
 
 
-def _name(axes: Axes, curves: Sequence[Line2D], title: str) -> None:
-    """Adds the legend of a row's own curves: beside its title, where it hides nothing, if there is room."""
-    if len(title) + sum(len(str(curve.get_label())) + 8 for curve in curves) <= _LINE_LETTERS:
+def _name(axes: Axes, curves: Sequence[Line2D], title: str, facets: int) -> int:
+    """Adds the legend of a row's own curves where it hides nothing: beside its title if there is room, or else between
+    the axes and the title. Returns the number of its lines there."""
+    names = [str(curve.get_label()) for curve in curves]
+    if facets == 1 and len(title) + sum(len(name) + 8 for name in names) <= _LINE_LETTERS:
         axes.legend(
             handles=curves, loc="lower right", bbox_to_anchor=(1.0, 1.02), ncols=len(curves), borderaxespad=0.0,
             borderpad=0.1, fontsize=7.5, handlelength=1.4, columnspacing=1.0,
         )  # fmt: skip
-    else:
-        axes.legend(handles=curves, fontsize=7.5, handlelength=1.4, frameon=True, framealpha=0.8, edgecolor="none")
+        return 0
+    columns = max(1, min(len(names), _LINE_LETTERS // min(facets, 2) // (max(map(len, names)) + 8)))
+    axes.legend(
+        handles=curves, loc="lower left", bbox_to_anchor=(0.0, 1.01), ncols=columns, borderaxespad=0.0, borderpad=0.1,
+        fontsize=7.5, handlelength=1.4, columnspacing=1.0, labelspacing=0.2,
+    )  # fmt: skip
+    return -(-len(names) // columns)
 
 
 def _columns(names: Sequence[str]) -> int:
