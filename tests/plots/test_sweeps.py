@@ -108,7 +108,7 @@ def test_groups_that_count_together_are_named(tmp_path):
     axes = {"queue": AXES["queue"] | {"values": ["99 packets", "20 packets"]}}
     sweep(Points(parse({"scenario": "-", "axes": axes}), base), tmp_path / "s")
     results = read_results(tmp_path / "s")
-    said = "flows of every group count together (main, moved): choose colour = group to tell them apart"
+    said = "flows of every group count together (main, moved): a colour for each group would tell them apart"
     assert sweeps.draw(results, x="queue").notes == (said,)
     assert sweeps.draw(results, x="fct", colour="queue").notes == (said,)
     for options in ({"colour": "group"}, {"facet": "group"}, {"only": {"group": "main"}}):

@@ -20,8 +20,8 @@ mod _native {
     use super::random::Stream;
     #[pymodule_export]
     use super::registries::{
-        Entry, Parameter, circuit_policies, control_events, downtimes, drop_reasons, ecn_variants, flow_policies, queues,
-        variants,
+        Entry, Parameter, circuit_policies, control_events, downtimes, drop_reasons, ecn_variants, flow_policies,
+        queues, variants,
     };
     #[pymodule_export]
     use super::replay::replay;

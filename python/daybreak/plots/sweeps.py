@@ -155,7 +155,7 @@ class _Selection:
             if name in used or not isinstance(within, int) or within < 2:
                 continue
             which = ", ".join(map(str, values[:_MOST_NAMED])) + (", ..." if len(values) > _MOST_NAMED else "")
-            return [f"flows of every {name} count together ({which}): choose colour = {name} to tell them apart"]
+            return [f"flows of every {name} count together ({which}): a colour for each {name} would tell them apart"]
         return []
 
     def facets(self, facet: str | None) -> list[tuple[str, pl.DataFrame]]:
