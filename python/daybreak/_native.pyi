@@ -16,6 +16,7 @@ __all__ = [
     "control_events",
     "downtimes",
     "drop_reasons",
+    "ecn_variants",
     "flow_policies",
     "plan_schema",
     "queues",

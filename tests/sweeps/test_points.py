@@ -170,10 +170,14 @@ def held(directory, some, *kept):
     dataset_.note(directory, replacing.facts(some))
 
 
+def begin(directory, some, *, force):
+    replacing.begin(directory, some, replacing.facts(some), force)
+
+
 def another(old, new, tmp_path, base):
     held(tmp_path, points(base, **old))
     with pytest.raises(OutputError) as caught:
-        replacing.check(tmp_path, points(base, **new), force=False)
+        begin(tmp_path, points(base, **new), force=False)
     start, end = (
         f"{tmp_path} cannot be used: it holds a sweep ",
         ("; choose another folder, or --force to replace its dataset (in Python force=True)"),
@@ -222,34 +226,34 @@ def test_what_a_held_sweep_has_and_a_new_one_would_not(old, new, what, tmp_path,
 ])  # fmt: skip
 def test_the_same_sweep_or_a_larger_one_goes_on(old, new, tmp_path, one_flow):
     held(tmp_path, points(one_flow, **old))
-    replacing.check(tmp_path, points(one_flow.with_({"name": "words", "description": "more"}), **new), force=False)
+    begin(tmp_path, points(one_flow.with_({"name": "words", "description": "more"}), **new), force=False)
     assert (tmp_path / "flows" / "part-00000.parquet").exists()
 
 
 def test_by_force_the_tables_of_the_held_sweep_go_and_nothing_else(tmp_path, one_flow):
     held(tmp_path, points(one_flow, keep=["flows", "links"]), "flows", "links", "bins", "runs")
-    replacing.check(tmp_path, points(one_flow.with_({"flows.0.size": "3 MB"}), keep=["flows"]), force=True)
+    begin(tmp_path, points(one_flow.with_({"flows.0.size": "3 MB"}), keep=["flows"]), force=True)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["bins", "runs", "sweep.json"]
     # Earlier versions did not write the scenario.
     held(tmp_path, points(one_flow))
     (tmp_path / "sweep.json").write_text('{"grid": {"scenario": "-"}}')
-    replacing.check(tmp_path, points(one_flow, seeds=2), force=False)
+    begin(tmp_path, points(one_flow, seeds=2), force=False)
     with pytest.raises(OutputError, match=r"it holds a sweep on engine simulated; choose"):
-        replacing.check(tmp_path, points(one_flow, engine="kernel"), force=False)
+        begin(tmp_path, points(one_flow, engine="kernel"), force=False)
     (tmp_path / "flows" / "part-00000.parquet").unlink()
     # A description without tables, or one that is none, holds nothing.
     other = points(one_flow, engine="kernel")
-    replacing.check(tmp_path, other, force=False)
+    begin(tmp_path, other, force=False)
     (tmp_path / "links").mkdir()
     for text in ("{", "[]", "{}", '{"grid": 3}'):
         (tmp_path / "sweep.json").write_text(text)
-        replacing.check(tmp_path, other, force=False)
+        begin(tmp_path, other, force=False)
 
 
 def test_another_scenario_is_named(tmp_path, one_flow):
     held(tmp_path, points(one_flow))
     with pytest.raises(OutputError, match=r'it holds a sweep of another scenario, "one flow"; choose'):
-        replacing.check(tmp_path, points(one_flow.with_({"name": "x", "duration": "2 s"})), force=False)
+        begin(tmp_path, points(one_flow.with_({"name": "x", "duration": "2 s"})), force=False)
     assert replacing.facts(points(one_flow, seeds=2)) == {
         "grid": {"scenario": "-", "seeds": 2}, "scenario": one_flow.document(),
     }  # fmt: skip

@@ -37,8 +37,8 @@ def paired(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     Flows without a size have no FCT, hence no such row, but one of their goodput if the tables have ``run_ended_ns``.
     Raises ValueError if there is no common group, or none with a common seed.
     """
-    check_groups(first["group"], second["group"])
     tables = [_by_run(flows) for flows in (first, second)]
+    check_groups(first["group"], second["group"])
     both = tables[0].join(tables[1], on=["run", "group"], suffix="_second", maintain_order="left")
     if not both.height:
         raise ValueError("runs: the two have no group with a common seed")
