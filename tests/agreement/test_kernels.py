@@ -172,7 +172,7 @@ def test_three_kernels_are_compared_pair_by_pair():
     assert kernels.by_scenario(document) == [("tiny", *row), ("all", *row)]
 
 
-@pytest.mark.parametrize("names", [["6.1"], ["6.1", "6.1"]])
+@pytest.mark.parametrize("names", [["6.1"], ["6.1", "6.1"], ["6.1", ""]])
 def test_one_kernel_is_not_several(names, tmp_path):
     with pytest.raises(ScenarioError, match=r"kernels: 6\.1.*: expected two different ones or more"):
         kernels.compare(names, out=tmp_path / "out")
@@ -183,6 +183,8 @@ def test_a_kernel_that_is_not_there_is_named_before_anything_runs(tmp_path, monk
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(NoImage, match=r"no kernel image of Linux 6\.99 .*daybreak kernel build --linux 6\.99"):
         kernels.compare(["6.99", "6.98"], quick=True, only=["buffer-*"], out=tmp_path / "out")
+    with pytest.raises(NoImage, match=r"no kernel image of Linux 6\.99"):
+        kernels.check(["6.99", "6.98"])
     with pytest.raises(UnknownName, match=r'kernel = "six": expected a version'):
         kernels.compare(["six", "6.98"], quick=True, only=["buffer-*"], out=tmp_path / "out")
     assert not (tmp_path / "out").exists()

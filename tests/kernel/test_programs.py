@@ -382,6 +382,14 @@ def test_a_program_that_lets_no_time_pass_is_named_and_ended(monkeypatch):
         run(scenario(spins))
 
 
+def test_a_program_that_waits_again_and_again_lets_time_pass_though_it_sends_nothing(monkeypatch):
+    monkeypatch.setattr(engine, "PATIENCE_S", 2.0)
+    waits = {"client": python("import time\nfor _ in range(1500): time.sleep(0.005)\nprint('done')")}
+    found = run(scenario(waits))
+    assert found.files["programs/a-client/stdout"] == b"done\n"
+    assert found.flows.height == 0
+
+
 def test_a_program_that_lets_no_time_pass_without_our_environment_is_known_by_its_file(monkeypatch):
     monkeypatch.setattr(engine, "PATIENCE_S", 5.0)
     spins = {"client": ["/usr/bin/env", "-i", "/bin/sh", "-c", "while :; do :; done"]}

@@ -163,6 +163,13 @@ def test_tables_of_flows_groups_and_sizes(golden):
     golden("report-tables.txt", "\n".join(text) + "\n")
 
 
+def test_a_run_without_flows_has_the_headings_alone():
+    """Programs may open no connection."""
+    flows = summary.flow_table(hand_made.run(1)).clear()
+    columns, cells = summary.flow_columns(flows, is_one_run=True)
+    assert "size" in columns and cells == []
+
+
 def claim(number, verdict, **changes):
     known = {
         "id": f"fig{number}.x", "figure": f"{number}", "what": f"claim <{number}>", "published": 1.5 * number,

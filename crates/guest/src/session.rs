@@ -31,6 +31,9 @@ pub const TABLES: &str = "tables";
 /// Where the capture goes.
 pub const CAPTURE: &str = "capture.pcapng";
 
+/// Where programs run, the switch is called at least this often: they need not send anything for time to pass.
+const BEAT_NS: u64 = 10_000_000;
+
 /// A run from the moment at which its plan is read to the tables.
 pub struct Session {
     plan: Plan,
@@ -39,6 +42,8 @@ pub struct Session {
     programs: Vec<ProgramRow>,
     /// The clock's value at the plan's time zero.
     zero_ns: u64,
+    /// When its time is to be reported next; [`u64::MAX`] without programs, whose packets show it.
+    beat_ns: u64,
     /// Why the run cannot go on.
     failure: Option<String>,
     /// Number of NICs.
@@ -73,12 +78,14 @@ impl Session {
         let capture = capture.map_err(|error| GuestError::io("start the capture", error))?;
         let switch = Switch::new(&plan, &layout, Recorder::new(&plan), capture);
         let outcomes = vec![Outcome::default(); plan.flows.len()];
+        let has_programs = plan.flows.iter().any(runs_programs);
         Ok(Self {
             plan,
             switch: Some(switch),
             outcomes,
             programs: Vec::new(),
             zero_ns: 0,
+            beat_ns: if has_programs { 0 } else { u64::MAX },
             failure: None,
             nics: layout.nics.len(),
         })
@@ -119,8 +126,17 @@ impl Session {
     pub fn next_ns(&self) -> u64 {
         match self.switch.as_ref().map_or(Instant::NEVER, Switch::next) {
             Instant::NEVER => u64::MAX,
-            next => self.zero_ns + next.as_ps().div_ceil(1_000),
+            next => self.beat_ns.min(self.zero_ns + next.as_ps().div_ceil(1_000)),
         }
+    }
+
+    /// Whether it is time to report how far the run is, though nothing may have been sent.
+    pub fn is_beat(&mut self, now_ns: u64) -> bool {
+        let is_due = now_ns >= self.beat_ns;
+        if is_due {
+            self.beat_ns = now_ns + BEAT_NS;
+        }
+        is_due
     }
 
     /// Whether the run is over, or has failed.

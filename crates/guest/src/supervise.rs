@@ -450,6 +450,7 @@ impl Supervisor<'_> {
 
     /// The problem with the end of a program that ended by itself.
     fn problem(&self, ending: Ending, left: &[String]) -> Option<String> {
+        const SIGXFSZ: u32 = libc::SIGXFSZ as u32;
         let most = MOST_FILE_BYTES >> 20;
         let too_long = |what| format!("wrote more than {most} MiB to its standard {what} and was ended");
         for (bytes, what) in self.output.sizes().into_iter().zip(["output", "error"]) {
@@ -457,7 +458,8 @@ impl Supervisor<'_> {
                 return Some(too_long(what));
             }
         }
-        if ending == Ending::Signal(libc::SIGXFSZ as u32) {
+        // A shell ends with 128 and the signal that has ended its command.
+        if [Ending::Signal(SIGXFSZ), Ending::Code(128 + SIGXFSZ)].contains(&ending) {
             return Some(format!("wrote a file of more than {most} MiB and was ended"));
         }
         if ending != Ending::Code(0) && confine::is_full(Path::new(HOME)) {

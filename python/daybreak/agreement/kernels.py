@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from daybreak.engines import modelled, program, run_many
+from daybreak.engines.kernel import image
+from daybreak.engines.kernel.choice import Choice
 from daybreak.errors import ScenarioError
 from daybreak.runs import Run
 from daybreak.sweeps import claim
@@ -100,9 +102,12 @@ def compare(
 
 
 def check(kernels: Sequence[str]) -> None:
-    """Raises ScenarioError unless these are at least two distinct kernels."""
-    if len(set(kernels)) < max(2, len(kernels)):
+    """Raises ScenarioError unless these are at least two distinct kernels; UnknownName for one that is none, and NoImage
+    for one without an image."""
+    if len(set(kernels)) < max(2, len(kernels)) or not all(kernels):
         raise ScenarioError(f"kernels: {','.join(kernels)}: expected two different ones or more, such as 6.1,6.12")
+    for kernel in kernels:
+        image.find(Choice.parse(kernel))
 
 
 def _ends(run: Run, sides: Sequence[Side]) -> Iterator[End]:

@@ -9,7 +9,7 @@ import typer
 
 from .tables import print_table
 from .terminal import Json, print_json, progress_bar, say
-from .usage import words
+from .usage import refuse, words
 
 if TYPE_CHECKING:
     from daybreak.engines.kernel.image import Image
@@ -165,6 +165,7 @@ def dialogues(
     from daybreak.engines.kernel.dialogues import find, play
 
     if kernels is not None:
+        refuse({"kernel": kernel or None}, "expected no --kernel beside --kernels")
         _matrix(files or find(), kernels.split(","), as_json)
         return
     with words():

@@ -116,8 +116,8 @@ def group_columns(rows: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], list
 
 
 def _table(columns: dict[str, list[str]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Headings and cells; a column without any value is left out, such as the FCT of unlimited flows."""
-    known = {name: cells for name, cells in columns.items() if any(cell != "-" for cell in cells)}
+    """Headings and cells; a column whose cells have no value is left out, such as the FCT of unlimited flows."""
+    known = {name: cells for name, cells in columns.items() if not cells or any(cell != "-" for cell in cells)}
     return tuple(known), list(zip(*known.values(), strict=True))
 
 

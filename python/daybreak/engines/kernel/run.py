@@ -262,7 +262,7 @@ class Watch:
     def look(self) -> None:
         """Reports the progress; raises when the guest hangs."""
         if self.stands_still() and (self.spinning is not None or self._still_s() > PATIENCE_S + _ANSWER_S):
-            # The console has the time of some packets; without packets it may be much later.
+            # The console has the time of some packets, and where programs run each 10 ms.
             at = "" if self.now_ns < 0 else f", at {self.now_ns / 1e9:.6f} s or later"
             if self.spinning:
                 raise GuestFailed(f"{self.spinning} ran for {PATIENCE_S:.0f} s and let no time pass{at}")

@@ -139,7 +139,7 @@ def _tarball(path: Path) -> Source:
 
 def _version_inside(tarball: Path) -> str:
     """The version in a tarball's Makefile, for tarballs without one in their name."""
-    command = ["tar", "-x", "-O", "-f", str(tarball), f"{_top(tarball)}/Makefile"]
+    command = ["tar", "-x", "-O", "--occurrence=1", "-f", str(tarball), f"{_top(tarball)}/Makefile"]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     version = _version(done.stdout)
     if not numbers(version):
