@@ -102,8 +102,8 @@ def compare(
 
 
 def check(kernels: Sequence[str]) -> None:
-    """Raises ScenarioError unless these are at least two distinct kernels; UnknownName for one that is none, and NoImage
-    for one without an image."""
+    """Raises ScenarioError unless these are at least two distinct kernels, UnknownName for one that is none, and
+    NoImage for one without an image."""
     if len(set(kernels)) < max(2, len(kernels)) or not all(kernels):
         raise ScenarioError(f"kernels: {','.join(kernels)}: expected two different ones or more, such as 6.1,6.12")
     for kernel in kernels:
