@@ -9,7 +9,7 @@ from daybreak.errors import OutputError, ScenarioError
 from daybreak.learn import advice, design, model
 from daybreak.learn import tune as tune_
 from daybreak.learn.setting import testbed as the_testbed
-from daybreak.learn.tune import OBJECTIVES, Outcome, is_moved, periods, prolongation, tune, utilisation
+from daybreak.learn.tune import OBJECTIVES, Outcome, is_moved, periods, prolongation, slowdown, tune, utilisation
 from daybreak.metrics.confidence import of_all
 from daybreak.sweeps import Local, Points
 from daybreak.sweeps.grid import parse
@@ -217,9 +217,15 @@ def test_utilisation_is_what_both_circuits_delivered():
     assert utilisation(run) == pytest.approx(2 * 64 * 2**20 * 8 / (2 * 5e9 * (end - begin) / 1e9))
 
 
+def test_slowdown_is_of_the_migrated_flows_alone():
+    run = daybreak.run(base(**{"timelines.0.period": "20 ms"}))
+    (flow,) = run.flows.filter(group="migrated").iter_rows(named=True)
+    assert slowdown(run) == pytest.approx(flow["fct_ns"] / flow["ideal_fct_ns"]) and slowdown(run) > 1
+
+
 def test_a_flow_that_does_not_end_has_no_utilisation():
     run = daybreak.run(the_testbed().with_({"duration": "10 ms"}))
-    assert utilisation(run) is None and prolongation(run) is None
+    assert utilisation(run) is None and prolongation(run) is None and slowdown(run) is None
     # The main flow alone has ended.
     half = daybreak.run(base(**{"duration": "70 ms", "timelines.0.night": "2 ms"}))
     assert half.flows["end_ns"].null_count() == 1 and utilisation(half) is None

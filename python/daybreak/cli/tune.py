@@ -56,9 +56,9 @@ def tune(
     Periods are offered up to the time that the transfer takes. The model ranks the candidates; the best ones, the
     scenario as it is, and what the model cannot predict are simulated with the same seeds, and the best of these is
     advised. Those that may be better are run up to 4 times as often, and those that are still not told apart from it
-    are named. The table is the trade-off between prolongation, duty cycle, the mean wait for the other path (half a
-    period and the night), and utilisation: the part of what both circuits can carry, from the first start to the last
-    end, that was delivered.
+    are named. The table is the trade-off between prolongation, the mean slowdown of the migrated flows, duty cycle, the
+    mean wait for the other path (half a period and the night), and utilisation: the part of what both circuits can
+    carry, from the first start to the last end, that was delivered.
     """
     from daybreak.learn.setting import describe
 
@@ -103,6 +103,7 @@ def _print(found: Advice) -> None:
         f"predicted [{unit}]": [_predicted(one, scale) for one in candidates],
         f"90 % of runs [{unit}]": [_range(one, scale) for one in candidates],
         f"simulated [{unit}]": [_simulated(one, scale) for one in candidates],
+        "slowdown": [units.digits(one.slowdown.mean, 3) if one.slowdown else "-" for one in candidates],
         "runs": [str(len(one.runs)) for one in candidates],
         "utilisation [%]": [f"{100 * one.utilisation.mean:.1f}" if one.utilisation else "-" for one in candidates],
     }
@@ -128,6 +129,7 @@ def _document(found: Advice) -> dict[str, Any]:
                 "runs": len(one.runs), "unended": one.unended, "unmoved": one.unmoved,
                 "simulated": asdict(one.simulated) if one.simulated else None,
                 "utilisation": asdict(one.utilisation) if one.utilisation else None,
+                "slowdown": asdict(one.slowdown) if one.slowdown else None,
             }
             for one in found.candidates
         ],

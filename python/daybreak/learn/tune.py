@@ -49,6 +49,8 @@ class Outcome:
     """The same."""
     is_moved: bool
     """Whether one of the migrated flows was moved before it ended."""
+    slowdown: float | None = None
+    """Mean FCT of the migrated flows over that of each alone on its path; None where one did not end."""
 
     def cost(self, objective: Objective) -> float | None:
         """What is to be small."""
@@ -92,6 +94,11 @@ class Candidate:
     def utilisation(self) -> Interval | None:
         """Mean utilisation of the runs; none where it is missing in one."""
         return of_all(run.utilisation for run in self.runs)
+
+    @property
+    def slowdown(self) -> Interval | None:
+        """Mean slowdown of the migrated flows; none where it is missing in a run."""
+        return of_all(run.slowdown for run in self.runs)
 
     @property
     def unended(self) -> int:
@@ -270,7 +277,7 @@ def _dark_ms(moves: Migrate) -> float:
 
 
 def _outcome(run: Run) -> Outcome:
-    return Outcome(prolongation(run), utilisation(run), is_moved(run))
+    return Outcome(prolongation(run), utilisation(run), is_moved(run), slowdown(run))
 
 
 def prolongation(run: Run) -> float | None:
@@ -291,6 +298,12 @@ def utilisation(run: Run) -> float | None:
         return None
     span_ns = max(flows["end_ns"].to_list()) - min(flows["start_ns"].to_list())
     return float(sum(flows["bytes"].to_list()) * 8e9 / (2 * testbed.rate * span_ns))
+
+
+def slowdown(run: Run) -> float | None:
+    """Mean slowdown of the migrated flows (column ``ideal_fct_ns`` of table `flows`); None where one did not end."""
+    ratios = run.flows.filter(pl.col("group") == "migrated").select(pl.col("fct_ns") / pl.col("ideal_fct_ns"))["fct_ns"]
+    return None if ratios.null_count() else float(ratios.sum() / len(ratios))
 
 
 def is_moved(run: Run) -> bool:
