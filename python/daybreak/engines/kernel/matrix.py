@@ -20,7 +20,7 @@ from . import dialogues, image
 from .choice import Choice
 from .dialogues import Kind, Verdict
 
-_SENTENCE_END = re.compile(r"(?<=[.:])\s")
+_SENTENCE_END = re.compile(r"(?<=\.)\s")
 
 
 @dataclass(frozen=True)
