@@ -371,7 +371,8 @@ impl Supervisor<'_> {
             && let Some(problem) = self.problem(ending, &left)
         {
             let at = now_ns as f64 / 1e9;
-            let mut said = why(self.output.last_line(), system::has_ipv6());
+            let has_refused = matches!(ending, Ending::Code(1..));
+            let mut said = why(self.output.last_line(), has_refused, system::has_ipv6());
             if system::ran_out_of_memory() {
                 said += &format!(" (the guest ran out of memory, of which it has {} MiB)", system::memory_mib());
             }
@@ -475,11 +476,12 @@ impl Supervisor<'_> {
     }
 }
 
-/// Why a program has failed: the last line that it wrote, and what it may have missed.
-fn why(last_line: Option<String>, has_ipv6: bool) -> String {
+/// Why a program has failed: the last line that it wrote, and what it may have missed if it has refused to work.
+fn why(last_line: Option<String>, has_refused: bool, has_ipv6: bool) -> String {
     const NO_FAMILY: &str = "Address family not supported by protocol";
     match last_line {
-        None => "it wrote nothing, and has neither a terminal nor input".to_owned(),
+        None if has_refused => "it wrote nothing, and has neither a terminal nor input".to_owned(),
+        None => "it wrote nothing".to_owned(),
         Some(line) if line.contains(NO_FAMILY) && !has_ipv6 => {
             let how = "daybreak kernel build --config FILE, where FILE has CONFIG_IPV6=y";
             format!("{line} (its kernel is built without IPv6; with it: {how})")
@@ -531,10 +533,11 @@ mod tests {
 
     #[test]
     fn a_failure_says_what_the_program_wrote_or_what_it_missed() {
-        assert_eq!(why(Some("no such luck".into()), false), "no such luck");
-        assert!(why(None, true).ends_with("neither a terminal nor input"));
+        assert_eq!(why(Some("no such luck".into()), true, false), "no such luck");
+        assert!(why(None, true, true).ends_with("neither a terminal nor input"));
+        assert_eq!(why(None, false, true), "it wrote nothing");
         let refused = || Some("socket: Address family not supported by protocol".to_owned());
-        assert!(why(refused(), false).contains("CONFIG_IPV6=y"));
-        assert_eq!(why(refused(), true), refused().unwrap());
+        assert!(why(refused(), true, false).contains("CONFIG_IPV6=y"));
+        assert_eq!(why(refused(), true, true), refused().unwrap());
     }
 }
