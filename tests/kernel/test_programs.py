@@ -332,7 +332,7 @@ def test_datagrams_are_counted_and_the_lost_ones_too(payload, packets):
         ),
         (["/bin/sh", "-c", "read line < /dev/tty"], "/dev/tty"),
         (["/bin/sh", "-c", "exit 1"], "it wrote nothing, and has neither a terminal nor input"),
-        (["/bin/sh", "-c", "head -c 80M /dev/zero > large"], "exit code"),
+        (["/bin/sh", "-c", "head -c 80M /dev/zero > large"], "wrote a file of more than 64 MiB and was ended"),
     ],
 )
 def test_a_program_that_fails_fails_the_run_in_one_sentence(client, expected):
