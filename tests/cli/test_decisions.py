@@ -222,7 +222,7 @@ def test_tune_says_where_periods_make_no_difference(tune):
 def test_tune_says_where_flows_do_not_end_and_shows_what_it_has_before_it_fails(tune, tmp_path):
     cut = tune(*SMALL, "--set", "duration=80 ms").stdout
     assert "advice: timelines.0.period=50 ms" in cut
-    assert re.search(r"^\(as it is\) .* a flow did not end  +4 ", cut, re.MULTILINE)
+    assert re.search(r"^\(as it is\) .* a flow did not end  +-  +4 ", cut, re.MULTILINE)
     never = (*SMALL, "--set", "duration=40 ms")
     none = tune(*never, "-o", tmp_path / "figure.svg")
     assert none.returncode == 1 and "no figure: in every simulated candidate a flow did not end" in none.stderr
