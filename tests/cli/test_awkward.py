@@ -84,7 +84,7 @@ def test_progress_is_lines_where_there_is_no_terminal(monkeypatch, capsys):
     with terminal.progress_bar("one run") as report:
         for clock[0], done in ((500.0, 0.0), (504.0, 0.25), (505.0, 0.25)):
             report(done, 1)
-    assert capsys.readouterr().err == "one run: 25%, about 12 s left (4 s)\n"
+    assert capsys.readouterr().err == "one run: 25%, up to about 12 s left (4 s)\n"
     monkeypatch.undo()
     monkeypatch.setattr(terminal, "_FIRST_LINE_AFTER_S", 0.0)
     monkeypatch.setattr(terminal, "_LINE_EVERY_S", 3600.0)
@@ -114,8 +114,8 @@ def test_a_task_that_reports_rarely_is_shown_all_the_same(monkeypatch, capsys):
     ("total", "reports", "lines"),
     [
         # A plan takes 3.7 s, and the start is faster than the rest.
-        (1, ((3.7, 0.0), (4.0, 0.09), (45.0, 0.999)), ["9%, about 40 s left (4 s)", "100% (45 s)"]),
-        (1, ((9.0, 0.01), (45.0, 0.5)), ["1% (9 s)", "50%, about 45 s left (45 s)"]),
+        (1, ((3.7, 0.0), (4.0, 0.09), (45.0, 0.999)), ["9%, up to about 40 s left (4 s)", "100% (45 s)"]),
+        (1, ((9.0, 0.01), (45.0, 0.5)), ["1% (9 s)", "50%, up to about 45 s left (45 s)"]),
         (
             1000, ((0.0, 500), (3.0, 510), (9.0, 600)),
             ["510 of 1000, 3.33/s (3 s)", "600 of 1000, 11.1/s, about 36 s left (9 s)"],

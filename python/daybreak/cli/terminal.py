@@ -265,7 +265,9 @@ class _Pace:
         if not speed or not self._total or self._done - first < _ENOUGH * (self._total - first):
             return ""
         left = (self._total - self._done) / speed
-        return f"about {_duration(left)} left" if left >= 1 else ""
+        # A single run may end before its time, when its flows are complete.
+        bound = "up to about" if self._total == 1 else "about"
+        return f"{bound} {_duration(left)} left" if left >= 1 else ""
 
     def _speed(self) -> float:
         passed, more = time.monotonic() - self._start, self._done - (self._first or 0.0)
