@@ -384,7 +384,7 @@ def test_a_program_that_lets_no_time_pass_is_named_and_ended(monkeypatch):
 
 def test_a_program_that_waits_again_and_again_lets_time_pass_though_it_sends_nothing(monkeypatch):
     monkeypatch.setattr(engine, "PATIENCE_S", 2.0)
-    waits = {"client": python("import time\nfor _ in range(1500): time.sleep(0.005)\nprint('done')")}
+    waits = {"client": python("import time\nfor _ in range(90000): time.sleep(0.00002)\nprint('done')")}
     found = run(scenario(waits))
     assert found.files["programs/a-client/stdout"] == b"done\n"
     assert found.flows.height == 0

@@ -110,3 +110,17 @@ def test_dctcp_without_a_queue_that_marks_is_named() -> None:
 )
 def test_a_queue_on_the_path_that_marks_is_enough(queue: dict[str, object], count: int) -> None:
     assert len(_of_dctcp(queue, "dctcp")) == count
+
+
+def test_a_queue_that_marks_on_the_way_back_is_enough_too() -> None:
+    """The answers to requests are data there."""
+    document = _document([])
+    link = {"from": "s", "to": "t", "rate": "1 Gbit/s", "delay": "10 us", "queue": "100 packets", "duplex": False}
+    marks = {"queue_kind": {"name": "ecn_threshold", "threshold": "20 packets"}}
+    back = {"name": "back", "from": "t", "to": "s"}
+    document["flows"] = [
+        {"name": "f", "from": "a", "to": "b", "size": "1 MB", "variant": "dctcp", "via": "one", "ack_via": "back"}
+    ]
+    for kind, count in ((marks, 0), ({}, 1)):
+        document["links"] = [*document["links"][:2], link | {"name": "one"}, link | back | kind]  # type: ignore[index]
+        assert len(warnings_of(lower(Scenario.parse(document, source="test"), 1).content)) == count
