@@ -146,8 +146,8 @@ pub unsafe extern "C" fn daybreak_switch_advance(now_ns: u64, orders: *mut RawOr
     let (list, count) = (list.as_ptr(), list.len() as u64);
     let over = u64::from(session.is_over());
     library.calls += 1;
-    let is_beat = session.is_beat(now_ns);
-    if over != 0 || is_beat || library.calls.is_multiple_of(REPORT) {
+    let is_due = session.take_heartbeat(now_ns);
+    if over != 0 || is_due || library.calls.is_multiple_of(REPORT) {
         let Progress { now, packets, complete } = session.progress(now_ns);
         say(&format!("@ {} {packets} {complete}", now.as_ns()));
     }

@@ -32,7 +32,7 @@ pub const TABLES: &str = "tables";
 pub const CAPTURE: &str = "capture.pcapng";
 
 /// Where programs run, the switch is called at least this often: they need not send anything for time to pass.
-const BEAT_NS: u64 = 10_000_000;
+const HEARTBEAT_NS: u64 = 10_000_000;
 
 /// A run from the moment at which its plan is read to the tables.
 pub struct Session {
@@ -43,7 +43,7 @@ pub struct Session {
     /// The clock's value at the plan's time zero.
     zero_ns: u64,
     /// When its time is to be reported next; [`u64::MAX`] without programs, whose packets show it.
-    beat_ns: u64,
+    heartbeat_ns: u64,
     /// Why the run cannot go on.
     failure: Option<String>,
     /// Number of NICs.
@@ -85,7 +85,7 @@ impl Session {
             outcomes,
             programs: Vec::new(),
             zero_ns: 0,
-            beat_ns: if has_programs { 0 } else { u64::MAX },
+            heartbeat_ns: if has_programs { 0 } else { u64::MAX },
             failure: None,
             nics: layout.nics.len(),
         })
@@ -126,15 +126,15 @@ impl Session {
     pub fn next_ns(&self) -> u64 {
         match self.switch.as_ref().map_or(Instant::NEVER, Switch::next) {
             Instant::NEVER => u64::MAX,
-            next => self.beat_ns.min(self.zero_ns + next.as_ps().div_ceil(1_000)),
+            next => self.heartbeat_ns.min(self.zero_ns + next.as_ps().div_ceil(1_000)),
         }
     }
 
-    /// Whether it is time to report how far the run is, though nothing may have been sent.
-    pub fn is_beat(&mut self, now_ns: u64) -> bool {
-        let is_due = now_ns >= self.beat_ns;
+    /// Whether it is time to report how far the run is, though nothing may have been sent; if so, sets the next time.
+    pub fn take_heartbeat(&mut self, now_ns: u64) -> bool {
+        let is_due = now_ns >= self.heartbeat_ns;
         if is_due {
-            self.beat_ns = now_ns + BEAT_NS;
+            self.heartbeat_ns = now_ns + HEARTBEAT_NS;
         }
         is_due
     }

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 /// Slots for positions that are counted modulo 2^32. Who uses it keeps the positions of the first and the last item, which
 /// are less than the number of slots apart.
 pub struct RingBuffer<T> {
-    /// The slots, of a boxed slice.
+    /// The first slot of a boxed slice.
     items: NonNull<T>,
     /// One less than their number, which is a power of two. (A slice has the number itself: one instruction more for each
     /// item, 2 % of what a packet costs.)
@@ -70,7 +70,7 @@ impl<T> RingBuffer<T> {
     #[inline(always)]
     #[allow(unsafe_code)] // The slice that `new` has leaked.
     pub fn slots(&self) -> &[T] {
-        // SAFETY: `items` is the beginning of a slice of this length, which lives until `drop`; nobody else has it.
+        // SAFETY: `items` points to `mask + 1` slots that live as long as `self`, and only `get_mut` changes them.
         unsafe { std::slice::from_raw_parts(self.items.as_ptr(), self.mask as usize + 1) }
     }
 }

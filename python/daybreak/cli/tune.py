@@ -94,6 +94,8 @@ def tune(
 
 
 def _print(found: Advice) -> None:
+    from daybreak.report.summary import with_values
+
     scale, unit = _unit(found)
     candidates = found.candidates
     columns = {
@@ -107,8 +109,8 @@ def _print(found: Advice) -> None:
         "runs": [str(len(one.runs)) for one in candidates],
         "utilisation [%]": [f"{100 * one.utilisation.mean:.1f}" if one.utilisation else "-" for one in candidates],
     }
-    shown = {name: cells for name, cells in columns.items() if any(cell != "-" for cell in cells)}
-    print_table(tuple(shown), list(zip(*shown.values(), strict=True)), numeric=tuple(shown)[1:])
+    headings, cells = with_values(columns)
+    print_table(headings, cells, numeric=headings[1:])
     say("wait: mean of a flow that arrives at a random time and needs the other path, half a period and the night")
     for line in _said(found):
         say(line)

@@ -14,6 +14,7 @@ import polars as pl
 
 from daybreak.engines import run_many
 from daybreak.errors import ScenarioError
+from daybreak.metrics import slowdown as slowdowns
 from daybreak.metrics.confidence import Interval, of_all
 from daybreak.plan.downtimes import POLICIES
 from daybreak.runs import Run
@@ -302,8 +303,9 @@ def utilisation(run: Run) -> float | None:
 
 def slowdown(run: Run) -> float | None:
     """Mean slowdown of the migrated flows (column ``ideal_fct_ns`` of table `flows`); None where one did not end."""
-    ratios = run.flows.filter(pl.col("group") == "migrated").select(pl.col("fct_ns") / pl.col("ideal_fct_ns"))["fct_ns"]
-    return None if ratios.null_count() else float(ratios.sum() / len(ratios))
+    migrated = slowdowns.table(run.flows.filter(pl.col("group") == "migrated"))
+    mean: float | None = slowdowns.summary(migrated, by=())["mean_slowdown"].item()
+    return mean
 
 
 def is_moved(run: Run) -> bool:

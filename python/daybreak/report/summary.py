@@ -91,7 +91,7 @@ def flow_columns(flows: pl.DataFrame, *, is_one_run: bool) -> tuple[tuple[str, .
         rate_unit: rates, "resent": [str(one) for one in flows["retransmits"]],
         "RTOs": [counted(one) for one in flows["rtos"]],
     }  # fmt: skip
-    return _table(columns)
+    return with_values(columns)
 
 
 def group_columns(rows: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -112,10 +112,10 @@ def group_columns(rows: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], list
         "resent": [str(row["retransmits"]) for row in rows],
         "RTOs": [counted(row["rtos"]) for row in rows],
     }
-    return _table(columns)
+    return with_values(columns)
 
 
-def _table(columns: dict[str, list[str]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def with_values(columns: dict[str, list[str]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Headings and cells; a column whose cells have no value is left out, such as the FCT of unlimited flows."""
     known = {name: cells for name, cells in columns.items() if not cells or any(cell != "-" for cell in cells)}
     return tuple(known), list(zip(*known.values(), strict=True))

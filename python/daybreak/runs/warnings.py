@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import polars as pl
 
@@ -53,14 +54,15 @@ def _locked_timeouts(content: plan.Plan) -> Iterator[str]:
 
 def _unmarked(content: plan.Plan) -> Iterator[str]:
     """Flows whose congestion control waits for marks, where no queue on their way marks."""
-    marking = {number for number, queue in enumerate(content.queues) if _marks(queue.discipline)}
+
+    @cache
+    def is_marked(path: int) -> bool:
+        return any(_marks(content.queues[queue].discipline) for queue in ways.queues(content, path))
+
     for variant in ecn_variants():
-        flows = [
-            flow
-            for flow in content.flows
-            if has_connections(flow.application) and content.rules[flow.rule].name == variant
-        ]
-        if unmarked := [flow.name for flow in flows if marking.isdisjoint(_queues(content, flow))]:
+        rules = {number for number, rule in enumerate(content.rules) if rule.name == variant}
+        flows = [flow for flow in content.flows if flow.rule in rules and has_connections(flow.application)]
+        if unmarked := [flow.name for flow in flows if not (is_marked(flow.data_path) or is_marked(flow.ack_path))]:
             which = f'flow "{unmarked[0]}"' + (f" and {len(unmarked) - 1} more" if len(unmarked) > 1 else "")
             yield (
                 f"{which}: {variant} reacts to marks, and no queue on its path marks: only losses slow it down. "
@@ -68,17 +70,19 @@ def _unmarked(content: plan.Plan) -> Iterator[str]:
             )
 
 
-def _queues(content: plan.Plan, flow: plan.Flow) -> set[int]:
-    return ways.queues(content, flow.data_path) | ways.queues(content, flow.ack_path)
-
-
 def _marks(discipline: plan.Choice) -> bool:
     if discipline.name == "ecn_threshold":
         return True
-    (entry,) = (one for one in queues() if one.name == discipline.name)
-    by_default = any(one.name == "ecn" and one.default == ("switch", True) for one in entry.parameters)
     given = discipline.parameters.get("ecn")
-    return by_default if given is None else bool(given.value)
+    return discipline.name in _marking_by_default() if given is None else bool(given.value)
+
+
+@cache
+def _marking_by_default() -> set[str]:
+    """The disciplines whose parameter ``ecn`` is on where a scenario does not say it."""
+    return {
+        one.name for one in queues() if any(p.name == "ecn" and p.default == ("switch", True) for p in one.parameters)
+    }
 
 
 def _drops(action: plan.Action) -> bool:
